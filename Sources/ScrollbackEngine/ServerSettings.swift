@@ -155,6 +155,8 @@ extension JSONReader {
 /// The current settings, shared with the log.
 final class SharedSettings: Sendable {
     let value: Mutex<ServerSettings>
+    /// The newest commit whose settings were applied.
+    let commit = Mutex<Int64>(0)
 
     init(_ settings: ServerSettings) {
         value = Mutex(settings)
@@ -216,25 +218,29 @@ extension Engine {
                 if !settings.push.isOn { try transaction.store.dropPushes() }
                 // When a webhook is removed, its deliveries are deleted. The maintenance deletes what this step leaves.
                 try transaction.dropDeliveries(exceptTo: webhooks)
-                return settings
+                return (settings: settings, commit: transaction.commit)
             },
             completion: { [self] result in
-                if case .success(let settings) = result { replaceSettings(settings, filter) }
-                completion(result)
+                if case .success(let new) = result { replaceSettings(new.settings, of: new.commit, filter) }
+                completion(result.map(\.settings))
             })
     }
 
-    /// Replaces the current settings after a commit changed them.
+    /// Replaces the current settings after a commit changed them, unless they are those of a later commit.
     ///
     /// - Parameter prepared: A filter built in advance, which is used if it matches the settings.
-    func replaceSettings(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
-        current.value.withLock { known in
-            // The configuration belongs to this server, and may have changed since the change of the settings began.
-            let configured = known.push.configured
-            known = settings
-            known.push.configured = configured
+    func replaceSettings(_ settings: ServerSettings, of commit: Int64, _ prepared: WordFilter? = nil) {
+        current.commit.withLock { newest in
+            guard commit > newest else { return }
+            newest = commit
+            current.value.withLock { known in
+                // The configuration belongs to this server, and may have changed since the change began.
+                let configured = known.push.configured
+                known = settings
+                known.push.configured = configured
+            }
+            apply(settings, prepared)
         }
-        apply(settings, prepared)
     }
 
     /// Applies the push services of the configuration file, which the caller has validated.

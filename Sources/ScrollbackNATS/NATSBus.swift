@@ -30,8 +30,11 @@ package final class NATSBus: NodeBus {
     private let receiver: Unmanaged<Receiver>
     private let isClosed = Atomic(false)
 
-    /// The size of messages that every NATS server accepts with its standard configuration.
-    package let maximumBytes = 1 << 20
+    /// The limit of the server, at most 1 MiB.
+    package var maximumBytes: Int {
+        let limit = Int(natsConnection_GetMaxPayload(handles.connection))
+        return limit > 0 ? min(limit, 1 << 20) : 1 << 20
+    }
 
     /// Connects to NATS servers.
     ///
@@ -51,7 +54,8 @@ package final class NATSBus: NodeBus {
         var status = natsConnection_Connect(&connection, options)
         if status == NATS_NO_SERVER || status == NATS_TIMEOUT {
             // Nodes work without the bus, so an outage must not prevent a start. The library tries again.
-            natsOptions_SetRetryOnFailedConnect(options, true, nil, nil)
+            // Without a closure, it would try again before it returns.
+            natsOptions_SetRetryOnFailedConnect(options, true, { _, _ in }, nil)
             status = natsConnection_Connect(&connection, options)
         }
         guard status == NATS_OK || status == NATS_NOT_YET_CONNECTED, let connection else {
@@ -106,6 +110,8 @@ package final class NATSBus: NodeBus {
         try check(natsOptions_SetReconnectWait(options, 250))
         try check(natsOptions_SetPingInterval(options, 5_000))
         try check(natsOptions_SetMaxPingsOut(options, 2))
+        // A server that does not read must not block the node.
+        try check(natsOptions_SetWriteDeadline(options, 1_000))
         // What can't be sent is lost: the other nodes find it in the store.
         try check(natsOptions_SetReconnectBufSize(options, 0))
         return options

@@ -17,9 +17,9 @@ extension PostgresStore: SharedStore {
         }
     }
 
-    package func dropNotes(before time: Date) throws {
+    package func dropNotes(olderThan seconds: TimeInterval) throws {
         try translatingErrors("The store could not be written.") {
-            try readers.transaction(begin: { try Notes.drop(before: time, on: $0) }) { $1 }
+            try readers.transaction(begin: { try Notes.drop(olderThan: seconds, on: $0) }) { $1 }
         }
     }
 }
@@ -53,14 +53,12 @@ enum Notes {
     private static let insert = Statement("INSERT INTO commitNote (number, id, at, body) VALUES (?, ?, ?, ?)")
     private static let insertFirst = Statement(
         "INSERT INTO commitNote (number, id, at, body) VALUES (?, ?, ?, '') ON CONFLICT (number) DO NOTHING")
+    /// The time in the form of columns, which all nodes share.
+    private static let now =
+        "extract(epoch FROM clock_timestamp())::double precision - \(Date.timeIntervalBetween1970AndReferenceDate)"
     private static let drop = Statement(
-        "DELETE FROM commitNote WHERE at < ? AND number < (SELECT max(number) FROM commitNote)")
-    private static let time = Statement(
-        """
-        SELECT extract(epoch FROM clock_timestamp())::double precision
-            - \(Date.timeIntervalBetween1970AndReferenceDate)
-        """
-    ) { $0.optionalDate() }
+        "DELETE FROM commitNote WHERE at < \(now) - ? AND number < (SELECT max(number) FROM commitNote)")
+    private static let time = Statement("SELECT \(now)") { $0.optionalDate() }
 
     static func read(from number: Int64, on connection: PostgresConnection) throws -> NotePage {
         page(of: try connection.all(page) { $0.add(number) })
@@ -102,7 +100,7 @@ enum Notes {
         try connection.first(one) { $0.add(number) }
     }
 
-    static func drop(before time: Date, on connection: PostgresConnection) throws {
-        try connection.run(drop) { $0.add(time) }
+    static func drop(olderThan seconds: TimeInterval, on connection: PostgresConnection) throws {
+        try connection.run(drop) { $0.add(Date(timeIntervalSinceReferenceDate: seconds)) }
     }
 }

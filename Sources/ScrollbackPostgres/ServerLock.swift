@@ -19,9 +19,10 @@ final class ServerLock: Sendable {
         var session: PostgresConnection?
         /// Whether no other node used the database when this one opened it.
         var isFirst: Bool
-        /// Whether the session also has the lock of the leader.
-        var leads = false
     }
+
+    /// Whether the session also has the lock of the leader.
+    private let leads = Atomic(false)
 
     /// The locks are those of the schema, so that several servers can share a database, each with its own schema.
     private static let key = "hashtextextended(current_schema(), 0)"
@@ -67,7 +68,7 @@ final class ServerLock: Sendable {
             // Another role may not see the session.
             let holder = try connection.first(Self.holder)
             let name = holder.map { " (from \($0.address), since \($0.since))" } ?? ""
-            let fix = options.isShared ? "start it with --bus, too" : "use another database"
+            let fix = options.isShared ? "start all of them with --bus" : "use another database"
             throw ChatError.invalidParameter(
                 "store", "names a database that another server uses\(name). Stop that server, or \(fix)")
         }
@@ -107,7 +108,7 @@ final class ServerLock: Sendable {
     func isHeld(in state: StoreState) -> Bool { state.server == (isShared ? nil : server) }
 
     /// Whether this node has the lock of the leader, as of the last ``renew(open:)``.
-    var isLeader: Bool { state.withLock { $0.leads } }
+    var isLeader: Bool { leads.load(ordering: .relaxed) }
 
     /// Reads the state, takes the lock again if the connection was lost, and the lock of the leader if no other node
     /// has it.
@@ -122,10 +123,10 @@ final class ServerLock: Sendable {
             } catch let error as PostgresError {
                 connection.rollBack()
                 guard connection.isLost else { throw error }
-                state.leads = false
+                leads.store(false, ordering: .relaxed)
                 return try renew(&state, on: open())
             }
-            if isShared, !state.leads { state.leads = try connection.first(Self.tryLead) == true }
+            if isShared, !isLeader, try connection.first(Self.tryLead) == true { leads.store(true, ordering: .relaxed) }
             return found
         }
     }

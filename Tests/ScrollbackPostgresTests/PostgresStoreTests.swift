@@ -246,10 +246,20 @@ import Testing
         #expect(page.notes.map(\.body.count) == [0, 2 << 20, 2 << 20])
         #expect(page.hasMore)
         #expect(try !store.notes(from: 3).hasMore)
-        try store.dropNotes(before: .distantPast)
+        try store.dropNotes(olderThan: 3_600)
         #expect(try store.notes(from: 0).notes.first?.number == 0)
-        try store.dropNotes(before: .distantFuture)
+        try store.dropNotes(olderThan: -3_600)
         #expect(try store.notes(from: 0).notes.map(\.number) == [4])
+    }
+
+    @Test func `A note that is larger than a page is read, and the ones after it`() throws {
+        let store = try openShared(try database.makeSchema())
+        _ = try commit(store, after: 0, Array(repeating: 1, count: 5 << 20))
+        _ = try commit(store, after: 1)
+        let first = try store.notes(from: 0)
+        #expect(first.notes.map(\.number) == [0, 1] && first.hasMore)
+        let second = try store.notes(from: 1)
+        #expect(second.notes.map(\.number) == [1, 2] && !second.hasMore)
     }
 
     @Test func `A number that another node used does not confirm a commit`() throws {

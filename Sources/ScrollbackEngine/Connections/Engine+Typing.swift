@@ -14,8 +14,11 @@ extension Engine {
             return Set(try store.blockers(of: caller.user, limit: Self.maximumBlockers)).union([caller.user])
         }
         if let excluded {
-            hub.sendTypingIndicator(in: name, of: caller.user, isTyping: isTyping, except: excluded, now: clock())
-            node?.send(.typing(name, caller.user, isTyping: isTyping, excluded: excluded))
+            let isAllowed = hub.sendTypingIndicator(
+                in: name, of: caller.user, isTyping: isTyping, except: excluded, now: clock())
+            if isAllowed, excluded.count <= Self.maximumExcluded {
+                node?.send(.typing(name, caller.user, isTyping: isTyping, excluded: excluded))
+            }
         }
     }
 

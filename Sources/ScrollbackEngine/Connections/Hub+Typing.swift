@@ -5,19 +5,23 @@ import Synchronization
 
 extension Hub {
     /// Sends a typing indicator to the subscribers of a conversation, unless its rate limit is exceeded.
+    ///
+    /// - Returns: Whether the rate limit allowed it.
     func sendTypingIndicator(
         in id: ConversationID, of user: UserID, isTyping: Bool, except excluded: Set<UserID>, now: Date
-    ) {
-        guard typing.take(id, now: now), let audience = audience(of: id) else { return }
+    ) -> Bool {
+        guard typing.take(id, now: now) else { return false }
+        guard let audience = audience(of: id) else { return true }
         let names = id.namedUsers
         guard !names.isEmpty else {
-            return audience.deliver(
-                ServerEvent.typing(id, user, isTyping: isTyping).encoded(), excluding: excluded)
+            audience.deliver(ServerEvent.typing(id, user, isTyping: isTyping).encoded(), excluding: excluded)
+            return true
         }
         for peer in names where !excluded.contains(peer) {
             let event = ServerEvent.typing(id.relative(to: peer), user, isTyping: isTyping)
             audience.deliver(event.encoded(), to: peer, except: nil)
         }
+        return true
     }
 }
 

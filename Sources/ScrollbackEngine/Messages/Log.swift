@@ -251,12 +251,11 @@ package final class Log: Sendable {
     private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
         if let outcome {
-            if let node, let note = outcome.note {
-                node.committed(note) { publish(outcome.effects.events, outcome.commit) }
-            } else {
-                publish(outcome.effects.events, outcome.commit)
+            let announce = {
+                self.publish(outcome.effects.events, outcome.commit)
+                self.recorded(outcome.effects.summary)
             }
-            recorded(outcome.effects.summary)
+            if let node, let note = outcome.note { node.committed(note, announce) } else { announce() }
         }
         for job in batch { job.finish(nil) }
         load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)

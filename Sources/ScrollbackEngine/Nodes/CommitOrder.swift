@@ -58,6 +58,10 @@ package struct CommitOrder: Sendable {
         guard let known = page.notes.first(where: { $0.number >= last.number }) else { return [] }
         guard known.number == last.number else { throw .tooLate(first.number) }
         guard known.id == last.id else { throw .wentBack(last.number) }
+        // A server that did not share the store stored no notes.
+        for (note, next) in zip(page.notes, page.notes.dropFirst()) where next.number != note.number + 1 {
+            throw .tooLate(next.number)
+        }
         return page.notes.flatMap { receive($0) }
     }
 

@@ -35,7 +35,7 @@ extension Engine {
         }
         for event in effects.events {
             switch event {
-            case .settingsChanged(let settings): replaceSettings(settings)
+            case .settingsChanged(let settings): replaceSettings(settings, of: commit)
             case .erasureBegan(let user):
                 erasing.insert(user)
                 erasing.begin()

@@ -10,6 +10,8 @@ extension Engine {
     ///
     /// A signal can arrive late, and must not close the connection that the device opened after it.
     private static let replacementDelay: TimeInterval = 10
+    /// The maximum number of users who blocked a typing user up to which other nodes show the typing indicator.
+    static let maximumExcluded = 1_000
 
     /// A clock that is never set, in seconds.
     private static var uptime: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
@@ -63,7 +65,8 @@ extension Engine {
             }
             presenceChangedElsewhere(changed ?? [])
         case .typing(let id, let user, let isTyping, let excluded):
-            hub.sendTypingIndicator(in: id, of: user, isTyping: isTyping, except: excluded, now: clock())
+            _ = hub.sendTypingIndicator(in: id, of: user, isTyping: isTyping, except: excluded, now: clock())
+        case .blockChanged(let user, let other): notifyPresence(between: user, and: other)
         case .opened(let user, let device):
             let now = clock()
             for session in sessions(of: user, device: device) {
@@ -76,13 +79,21 @@ extension Engine {
         }
     }
 
+    /// Shows two users each other's presence again, on all nodes, after one has blocked or unblocked the other.
+    func blockChanged(between user: UserID, and other: UserID) {
+        notifyPresence(between: user, and: other)
+        node?.send(.blockChanged(user, other))
+    }
+
     /// Notifies watchers of users who may have gone online or offline on another node.
     ///
     /// This happens with the next tick, because it reads from the store.
     private func presenceChangedElsewhere(_ users: [UserID]) {
         for user in users {
             presenceTracker.enqueueNotification { [self] in
-                guard !presenceTracker.isOnline(user) else { return }
+                guard settings.people.presence, !presenceTracker.isOnline(user),
+                    !presenceTracker.watchers(of: user).isEmpty
+                else { return }
                 let isOnline = isOnlineElsewhere(user)
                 let lastSeen = isOnline ? nil : (try? store.read { try $0.lastSeen(of: user) })?.flatMap(\.self)
                 notifyWatchers(Presence(isOnline: isOnline, lastSeen: lastSeen), of: user)

@@ -33,7 +33,7 @@ package final class Node: Sendable {
 
     /// Whether the node has to look for other nodes' commits in the store, because messages may be missing.
     package var mustPoll: Bool {
-        order.withLock { $0.hasGap } || bus.withLock { $0?.isConnected != true }
+        order.withLock { $0.hasGap } || bus.withLock { $0 }?.isConnected != true
     }
 
     /// Begins to apply the effects of other nodes' commits, and to take their signals.
@@ -145,31 +145,38 @@ package final class Node: Sendable {
     /// - Parameter body: Returns the note of the transaction, for ``committed(_:_:)``.
     /// - Throws: ``UnconfirmedCommit``, and `shutting-down` if the node can't continue.
     func write(as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitNote) throws {
-        while true {
-            let known = position
-            var isBehind = false
-            do {
-                try store.write(after: known, as: id) { writer, turn in
-                    try take(turn.earlier, from: known)
-                    isBehind = turn.earlier.hasMore
-                    // Other nodes should not wait while this one catches up.
-                    if isBehind { throw CancellationError() }
-                    return try body(writer, turn).body
-                }
-                return
-            } catch is CancellationError where isBehind {
-                try catchUp()
-            } catch let failure as CommitOrder.Failure {
-                throw ChatError(.shuttingDown, "\(failure)", retryAfter: 1)
+        do {
+            while try !writeOnce(as: id, body) { try catchUp() }
+        } catch let failure as CommitOrder.Failure {
+            throw ChatError(.shuttingDown, "\(failure)", retryAfter: 1)
+        }
+    }
+
+    /// - Returns: `false` if nothing was written, because this node is too far behind. Other nodes should not wait
+    ///   while it catches up.
+    private func writeOnce(as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitNote) throws -> Bool {
+        struct IsBehind: Error {}
+        let known = position
+        do {
+            try store.write(after: known, as: id) { writer, turn in
+                try take(turn.earlier, from: known)
+                if turn.earlier.hasMore { throw IsBehind() }
+                return try body(writer, turn).body
             }
+            return true
+        } catch is IsBehind {
+            return false
         }
     }
 
     /// Delivers the events of a commit of this node, and passes its note to the others.
-    func committed(_ note: CommitNote, publish: () -> Void) {
+    ///
+    /// - Parameter announce: Announces what was committed. It is not called if another thread has already applied the
+    ///   note.
+    func committed(_ note: CommitNote, _ announce: () -> Void) {
         order.withLock { order in
             let (isNew, next) = order.committed(note.number, id: note.id)
-            if isNew { publish() }
+            if isNew { announce() }
             for note in next { deliver(note) }
         }
         guard let bus = bus.withLock({ $0 }) else { return }

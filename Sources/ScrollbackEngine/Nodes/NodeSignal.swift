@@ -10,6 +10,8 @@ enum NodeSignal {
     case typing(ConversationID, UserID, isTyping: Bool, excluded: Set<UserID>)
     /// A device has opened a connection, which replaces its earlier ones.
     case opened(UserID, device: String)
+    /// A user has blocked or unblocked another one, so that their presence is to be shown again.
+    case blockChanged(UserID, UserID)
     /// An administrator closes the connections of a user, or those of one device.
     case close(UserID, device: String?)
 
@@ -52,6 +54,10 @@ enum NodeSignal {
                 writer.field("signal", "opened")
                 writer.field("user", user)
                 writer.field("device", device)
+            case .blockChanged(let user, let other):
+                writer.field("signal", "blockChanged")
+                writer.field("user", user)
+                writer.field("other", other)
             case .close(let user, let device):
                 writer.field("signal", "close")
                 writer.field("user", user)
@@ -92,6 +98,7 @@ enum NodeSignal {
         var users: [(user: UserID, connected: ConnectedUser?)] = []
         var conversation: ConversationID?
         var user: UserID?
+        var other: UserID?
         var device: String?
         var isTyping = false
         var excluded: Set<UserID> = []
@@ -100,13 +107,14 @@ enum NodeSignal {
             switch name {
             case "signal": self.name = try value.string()
             case "from", "to": node = NodeID(bits: try value.epoch().rawValue)
-            case "number": number = try value.integer()
+            case "number": number = try value.counter()
             case "part": part = Int(try value.counter())
             case "isLast": isLast = try value.bool()
             case "users":
                 try value.array { (value) throws(ChatError) in users.append(try Self.user(&value)) }
             case "conversation": conversation = try value.conversation()
             case "user": user = UserID(known: try value.string())
+            case "other": other = UserID(known: try value.string())
             case "device": device = try value.string()
             case "isTyping": isTyping = try value.bool()
             case "excluded":
@@ -155,6 +163,8 @@ enum NodeSignal {
                     try conversation.required("conversation"), try user.required("user"), isTyping: isTyping,
                     excluded: excluded)
             case "opened": return .opened(try user.required("user"), device: try device.required("device"))
+            case "blockChanged":
+                return .blockChanged(try user.required("user"), try other.required("other"))
             case "close": return .close(try user.required("user"), device: device)
             default: return nil
             }

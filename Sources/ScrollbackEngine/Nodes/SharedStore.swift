@@ -23,8 +23,8 @@ package protocol SharedStore: MessageStore {
     /// The first one may have no body.
     func notes(from number: Int64) throws -> NotePage
 
-    /// Deletes notes of commits before a time, except for the newest one.
-    func dropNotes(before time: Date) throws
+    /// Deletes notes that are older than a number of seconds, except for the newest one.
+    func dropNotes(olderThan seconds: TimeInterval) throws
 }
 
 /// What one transaction did, for the other nodes.

@@ -94,7 +94,7 @@ extension MemoryStore: SharedStore {
     package func notes(from number: Int64) -> NotePage { rows.lock.withLock { _ in rows.notes(from: number) } }
 
     /// Does nothing: the store keeps all notes.
-    package func dropNotes(before time: Date) {}
+    package func dropNotes(olderThan seconds: TimeInterval) {}
 }
 
 extension MemoryRows {

@@ -26,20 +26,35 @@ struct NodeService: Service {
     func run() async throws {
         do {
             try await cancelWhenGracefulShutdown {
-                var turn = 0
-                while true {
-                    try await Task.sleep(for: Self.interval)
-                    turn += 1
-                    let isCheck = turn % Self.intervalsPerCheck == 0
-                    if isCheck || node.mustPoll { try await catchUp() }
-                    if isCheck { lead() }
-                    if turn % 10 == 0 { engine.announceNode() }
-                    // Once a minute.
-                    if turn % 600 == 0, engine.isLeader { await dropNotes() }
+                try await withThrowingTaskGroup { group in
+                    // A database that does not answer must not silence the node.
+                    group.addTask { try await announce() }
+                    group.addTask { try await follow() }
+                    try await group.waitForAll()
                 }
             }
         } catch is CancellationError {
             return
+        }
+    }
+
+    private func announce() async throws {
+        while true {
+            try await Task.sleep(for: .seconds(NodeDirectory.interval))
+            engine.announceNode()
+        }
+    }
+
+    private func follow() async throws {
+        var turn = 0
+        while true {
+            try await Task.sleep(for: Self.interval)
+            turn += 1
+            let isCheck = turn % Self.intervalsPerCheck == 0
+            if isCheck || node.mustPoll { try await catchUp() }
+            if isCheck { lead() }
+            // Once a minute.
+            if turn % 600 == 0, engine.isLeader { await dropNotes() }
         }
     }
 
@@ -64,9 +79,8 @@ struct NodeService: Service {
     }
 
     private func dropNotes() async {
-        let time = Date() - Self.noteLifetime
         do {
-            try await threads.runIfActive { [store] in try store.dropNotes(before: time) }
+            try await threads.runIfActive { [store] in try store.dropNotes(olderThan: Self.noteLifetime) }
         } catch {
             logger.warning(
                 "Old notes could not be removed.", metadata: ["reason": "\(ChatError(wrapping: error))"])

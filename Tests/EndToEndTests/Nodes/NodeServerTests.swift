@@ -107,6 +107,16 @@ struct NodeServerTests {
         try await makeGroup(nodes[0])
     }
 
+    @Test func `A node starts and works while NATS is away`() async throws {
+        let nats = try await NATSServer.start()
+        nats.stop()
+        let nodes = try await start(1, over: nats)
+        try await makeGroup(nodes[0])
+        #expect(try await nodes[0].api("alice").send("hello", to: "group:crew").status == 201)
+        try await nats.restart()
+        #expect(try await nodes[0].terminate() == 0, "\(nodes[0].log)")
+    }
+
     @Test func `A wrong bus is one clear line that names the option`() async throws {
         let folder = try TemporaryFolder()
         func serve(_ arguments: [String]) async throws -> (code: Int32, errors: String) {

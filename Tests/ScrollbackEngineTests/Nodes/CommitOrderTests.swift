@@ -69,6 +69,13 @@ struct CommitOrderTests {
         #expect(order.last.number == 4)
     }
 
+    @Test("Commits without notes, of a server that did not share the store, are noticed")
+    func commitsWithoutNotes() {
+        var order = order(after: 4)
+        let page = NotePage(notes: [note(4), note(5), note(9)], hasMore: false)
+        #expect(throws: CommitOrder.Failure.tooLate(9)) { try order.receive(page, from: 4) }
+    }
+
     @Test("A node that was inactive until notes were deleted is told to start again")
     func deletedNotes() {
         var order = order(after: 4)

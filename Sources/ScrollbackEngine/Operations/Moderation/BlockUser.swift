@@ -21,7 +21,7 @@ extension BlockUser: WriteOperation {
     }
 
     package func didCommit(_ context: OperationContext) {
-        context.engine.notifyPresence(between: context.caller.user, and: user)
+        context.engine.blockChanged(between: context.caller.user, and: user)
     }
 }
 

@@ -10,6 +10,6 @@ extension UnblockUser: WriteOperation {
     }
 
     package func didCommit(_ context: OperationContext) {
-        context.engine.notifyPresence(between: context.caller.user, and: user)
+        context.engine.blockChanged(between: context.caller.user, and: user)
     }
 }
