@@ -205,6 +205,34 @@ struct NodeTests {
         #expect(created == 4)
     }
 
+    @Test("A commit whose note was read before its end is counted once")
+    func ownNote() throws {
+        let nodes = try makeNodes()
+        let node = try #require(nodes[1].engine.node)
+        let device = SessionHarness(nodes[1]).device("bob")
+        var note = CommitNote(number: 0, id: .random(), body: CommitEffects(events: [.left(group, "bob")]).body)
+        try nodes.store.write(after: node.position, as: note.id) { _, turn in
+            note.number = turn.commit
+            return note.body
+        }
+        // Another thread reads the note before the log announces the commit.
+        try node.catchUp()
+        #expect(try device.events.count == 1)
+        node.committed(note) { Issue.record("The commit was announced twice.") }
+        #expect(node.position == note.number)
+    }
+
+    @Test("Settings of a later commit stay")
+    func laterSettings() throws {
+        let engine = try makeNodes()[0].engine
+        var settings = engine.settings
+        settings.auditDays = 7
+        engine.replaceSettings(settings, of: 90)
+        settings.auditDays = 8
+        engine.replaceSettings(settings, of: 89)
+        #expect(engine.settings.auditDays == 7)
+    }
+
     // MARK: Signals
 
     /// Lets all nodes know of each other's connections.
