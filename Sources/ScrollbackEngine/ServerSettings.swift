@@ -231,7 +231,7 @@ extension Engine {
     /// - Parameter prepared: A filter built in advance, which is used if it matches the settings.
     func replaceSettings(_ settings: ServerSettings, of commit: Int64, _ prepared: WordFilter? = nil) {
         current.commit.withLock { newest in
-            guard commit > newest else { return }
+            guard commit >= newest else { return }
             newest = commit
             current.value.withLock { known in
                 // The configuration belongs to this server, and may have changed since the change began.
