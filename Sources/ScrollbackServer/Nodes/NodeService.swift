@@ -30,7 +30,9 @@ struct NodeService: Service {
                     // A database that does not answer must not silence the node.
                     group.addTask { try await announce() }
                     group.addTask { try await follow() }
-                    try await group.waitForAll()
+                    // The first error ends both.
+                    defer { group.cancelAll() }
+                    try await group.next()
                 }
             }
         } catch is CancellationError {
