@@ -54,7 +54,7 @@ package struct NodeDirectory: Sendable {
         var users: [UserID: ConnectedUser] = [:]
         /// Parts that were received, until the last one arrives.
         var parts: (number: Int64, count: Int, users: [UserID: ConnectedUser])?
-        var heardAt: Double
+        var messageAt: Double
     }
 
     package let own: NodeID
@@ -111,7 +111,7 @@ package struct NodeDirectory: Sendable {
         case .request(let to): return (to == own ? all : [], [])
         case .beat(let node, let number):
             guard node != own else { return ([], []) }
-            others[node, default: Other(heardAt: now)].heardAt = now
+            others[node, default: Other(messageAt: now)].messageAt = now
             return (others[node]?.number == number ? [] : [.request(to: node)], [])
         case .change(let node, let number, let user, let connected):
             // After a missed change, the next beat causes a request.
@@ -119,7 +119,7 @@ package struct NodeDirectory: Sendable {
             let wasOnline = other.users[user]?.isOnline == true
             other.number = number
             other.users[user] = connected
-            other.heardAt = now
+            other.messageAt = now
             others[node] = other
             return ([], wasOnline == (connected?.isOnline == true) ? [] : [user])
         case .users(let node, let number, let part, let isLast, let users):
@@ -131,8 +131,8 @@ package struct NodeDirectory: Sendable {
     private mutating func take(
         _ users: [UserID: ConnectedUser], of node: NodeID, _ number: Int64, _ part: Int, isLast: Bool, _ now: Double
     ) -> [UserID] {
-        var other = others[node] ?? Other(heardAt: now)
-        other.heardAt = now
+        var other = others[node] ?? Other(messageAt: now)
+        other.messageAt = now
         defer { others[node] = other }
         // A later change was received in the meantime.
         if let known = other.number, known > number { return [] }
@@ -153,7 +153,7 @@ package struct NodeDirectory: Sendable {
     ///
     /// - Returns: The users who may have gone offline.
     package mutating func removeSilentNodes(now: Double) -> [UserID] {
-        let silent = others.filter { now - $0.value.heardAt > Self.lifetime }
+        let silent = others.filter { now - $0.value.messageAt > Self.lifetime }
         for node in silent.keys { others[node] = nil }
         return Set(silent.values.flatMap { $0.users.filter(\.value.isOnline).keys }).sorted()
     }

@@ -76,7 +76,7 @@ struct CommitOrderTests {
         #expect(throws: CommitOrder.Failure.tooLate(9)) { try order.receive(page, from: 4) }
     }
 
-    @Test("A node that was inactive until notes were deleted is told to start again")
+    @Test("A node that was inactive until notes were deleted must start again")
     func deletedNotes() {
         var order = order(after: 4)
         #expect(throws: CommitOrder.Failure.tooLate(9)) { try order.receive(page(9...12), from: 4) }

@@ -68,7 +68,7 @@ struct NodeTests {
         let device = SessionHarness(nodes[1]).device("bob")
         try nodes[0].ban("bob", from: room)
         try nodes[0].perform(UnbanUser(conversation: room, user: "bob"), by: EngineHarness.admin)
-        // The device subscribes before its node has heard of the ban.
+        // The device subscribes before its node has delivered the ban.
         #expect(try device.error(device.request(Subscribe([room]))) == nil)
         nodes.bus.deliverAll()
         try nodes[0].send("a", to: room, by: "alice")
@@ -131,7 +131,7 @@ struct NodeTests {
         let first = SessionHarness(nodes[0]).device("bob")
         try nodes[0].send("a", to: group, by: "alice")
         let checkpoint = try #require(try first.checkpoint)
-        // This node has heard of nothing yet.
+        // This node has delivered nothing yet.
         let second = SessionHarness(nodes[1]).device("bob", "tablet", checkpoint: checkpoint)
         #expect(try second.isWelcome)
         #expect(try second.lostAfter == nil)
@@ -139,7 +139,7 @@ struct NodeTests {
         #expect(try nodes.store.read { try $0.incarnations() }.count == 1)
     }
 
-    @Test("A device that has seen a new incarnation on one node may connect to another that has not heard of it")
+    @Test("A device that has seen a new incarnation on one node may connect to another that has not delivered it")
     func newIncarnation() throws {
         let nodes = try makeNodes()
         let checkpoints = nodes[0].engine.checkpoints
