@@ -92,10 +92,8 @@ package final class NATSBus: NodeBus {
             throw .invalidParameter(
                 "bus", "must be nats://[USER[:PASSWORD]@]HOST[:PORT], or several separated by commas")
         }
-        guard !list.isEmpty, list.allSatisfy({ $0.hasPrefix("nats://") || $0.hasPrefix("tls://") }) else {
-            try check(NATS_INVALID_ARG)
-            return options
-        }
+        let isValid = !list.isEmpty && list.allSatisfy { $0.hasPrefix("nats://") || $0.hasPrefix("tls://") }
+        try check(isValid ? NATS_OK : NATS_INVALID_ARG)
         let names = list.map { strdup($0) }
         defer { for name in names { free(name) } }
         var pointers = names.map { UnsafePointer($0) }
