@@ -44,7 +44,7 @@ class Server:
     def start(self):
         self.starts += 1
         output = self.folder / f"server-{self.starts}.out"
-        errors = self.folder / f"server-{self.starts}.err"
+        self.log = errors = self.folder / f"server-{self.starts}.err"
         unlimited = [f"--{kind}-rate=0" for kind in ("send", "write", "read", "lookup", "search")]
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--port", str(self.port), "--data", str(self.folder / "data"), *unlimited]
@@ -68,6 +68,12 @@ class Server:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(timeout=60) == 0
+
+    def report(self):
+        """Whether the server runs, and the end of its log."""
+        code = self.process.poll()
+        state = "runs" if code is None else f"ended with {code}"
+        return f"The server on port {self.port} {state}. Its log ends with:\n{self.log.read_text()[-4000:]}"
 
     def close(self):
         if self.process.poll() is None:

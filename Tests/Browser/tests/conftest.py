@@ -77,6 +77,7 @@ def save_screenshots(world, name):
         path = folder / f"{name}-{NAME}-{number}-{tab.user}.png"
         tab.page.screenshot(path=path)
         print(f"Screenshot: {path}\nState: {state}\nErrors: {tab.errors}")
+    print(world.server.report())
 
 
 @pytest.fixture
