@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Runs all tests and prints the failures again at the end. Complete logs: .build/test-unit.log and
-# .build/test-end-to-end.log.
+# Runs all tests and prints the failures again at the end. Complete logs: .build/test-*.log.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 swift build --build-tests || exit 1
+# A program that crashes prints the calls of its threads.
+export SWIFT_BACKTRACE=enable=yes,interactive=no,color=no
 # If the stand-ins can't be installed, tests that need them are skipped, except in CI.
 status=0
 if ! scripts/push-stand-ins.sh; then
     echo "The push service stand-ins can't be installed."
 # A stand-in that accepts requests that its service refuses would hide errors.
-elif ! scripts/push-stand-ins.sh --test; then
+elif ! scripts/push-stand-ins.sh --test 2>&1 | tee .build/test-stand-ins.log; then
     echo "A push service stand-in fails its own tests."
     status=1
 fi
@@ -18,7 +19,7 @@ trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
 scripts/test-postgres.sh || echo "PostgreSQL can't be installed or started."
 scripts/test-s3.sh || echo "The S3 server for tests can't be installed or started."
 # Without the browsers, the tests of the browser SDK are skipped, except in CI.
-if ! scripts/web-tools.sh --test; then
+if ! scripts/web-tools.sh --test 2>&1 | tee .build/test-browser.log; then
     echo "Tests of the browser SDK failed. Screenshots: .build/browser-failures"
     status=1
 fi
@@ -33,8 +34,7 @@ at_a_time 6 --filter EndToEndTests --skip "$alone" | tee .build/test-end-to-end.
 at_a_time 1 --filter "$alone" | tee -a .build/test-end-to-end.log || status=1
 if [ $status != 0 ]; then
     echo "Failures:"
-    grep -ahE 'recorded an issue|Fatal error|error: Exited' .build/test-unit.log .build/test-end-to-end.log |
-        cut -c1-400
+    grep -ahE 'recorded an issue|Fatal error|error: Exited|^FAILED |^ERROR |^E  ' .build/test-*.log | cut -c1-400
     exit 1
 fi
 scripts/row-table.sh
