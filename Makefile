@@ -36,7 +36,7 @@ fuzz: dependencies ## Search inputs that crash a decoder of untrusted bytes, a m
 coverage: dependencies ## Run the unit tests and print the line coverage of each module
 	scripts/coverage.py
 
-check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, examples, web, an outside app
+check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, model, examples, web, an app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
@@ -45,6 +45,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, tables, m
 	scripts/vendor-tables.py --self-test
 	scripts/vendor-tables.py --check
 	scripts/mutants.py --check
+	scripts/check-model.sh
 	scripts/check-snippets.sh
 	scripts/check-web.sh
 	scripts/check-outside-app.sh

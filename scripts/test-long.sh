@@ -7,6 +7,7 @@ export SCROLLBACK_LONG=1
 swift build --build-tests
 {
     scripts/push-stand-ins.sh --test
+    scripts/check-model.sh --mutants
     trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
     scripts/test-postgres.sh
     scripts/test-s3.sh
