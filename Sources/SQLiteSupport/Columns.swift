@@ -102,6 +102,14 @@ package struct Columns {
         return start.loadUnaligned(as: Value.self)
     }
 
+    /// Reads the bytes of a text or of a blob.
+    package mutating func optionalBytes() -> [UInt8]? {
+        guard !skipIfNull() else { return nil }
+        index += 1
+        let start = sqlite3_column_blob(statement, index)
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
+    }
+
     /// Reads a value of a row's key: an integer, a text, or a UUID of 16 bytes.
     package mutating func keyPart() -> EncryptedRow.Part {
         switch sqlite3_column_type(statement, index + 1) {

@@ -109,7 +109,14 @@ package struct Parameters {
         }
     }
 
-    private mutating func addNull() {
+    package mutating func add(bytes: [UInt8]) {
+        index += 1
+        // An empty array may have no address, which would bind NULL.
+        if bytes.isEmpty { return _ = sqlite3_bind_zeroblob(statement, index, 0) }
+        sqlite3_bind_blob(statement, index, bytes, CInt(bytes.count), Self.copied)
+    }
+
+    package mutating func addNull() {
         index += 1
         sqlite3_bind_null(statement, index)
     }

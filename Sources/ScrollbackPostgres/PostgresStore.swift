@@ -24,6 +24,8 @@ package final class PostgresStore: MessageStore {
         ///
         /// PostgreSQL needs up to 25 seconds to detect that the machine of a server was lost.
         package var lockTimeout = Duration.seconds(30)
+        /// Whether to open a database that does not have all rows of the store that is copied to it.
+        package var opensIncompleteCopy = false
         /// Counts the round trips of the store, for tests.
         package var roundTrips: RoundTripCounter?
         /// The time limit of each statement of a migration, and of the wait for another server's migration.
@@ -39,7 +41,7 @@ package final class PostgresStore: MessageStore {
     }
 
     let readers: ConnectionPool
-    private let writer: ConnectionPool
+    let writer: ConnectionPool
     private let known: Mutex<Known>
     let lock: ServerLock
     private let reopen: @Sendable () throws -> PostgresConnection
@@ -71,6 +73,10 @@ package final class PostgresStore: MessageStore {
             let connection = try open()
             try connection.setTimeout(options.migrationTimeout)
             try Self.migrate(connection)
+            guard try options.opensIncompleteCopy || connection.first(Self.isIncomplete) != true else {
+                throw ChatError.invalidParameter(
+                    "store", "names a database to which `scrollback move` has not copied everything. Run it again")
+            }
             try lock.claim()
             let state = try StoreState.read(on: connection)
             known = Mutex(Known(generation: state.generation, lastCommit: state.lastCommit))
@@ -173,7 +179,7 @@ package final class PostgresStore: MessageStore {
         }
     }
 
-    private func remember(_ state: StoreState) {
+    func remember(_ state: StoreState) {
         known.withLock { $0 = Known(generation: state.generation, lastCommit: state.lastCommit) }
     }
 
@@ -194,7 +200,7 @@ package final class PostgresStore: MessageStore {
     }
 
     /// - Throws: `shutting-down` if this server must not write.
-    private func checkIsOwn(_ state: StoreState) throws(ChatError) {
+    func checkIsOwn(_ state: StoreState) throws(ChatError) {
         guard let reason = refusal(of: state, knowing: known.withLock { $0.lastCommit }) else { return }
         throw ChatError(.shuttingDown, reason, retryAfter: 1)
     }

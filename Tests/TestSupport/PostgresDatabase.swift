@@ -70,11 +70,20 @@ package final class PostgresDatabase: Sendable {
     package func hasWaitingTransaction(_ url: PostgresURL) -> Bool { hasLock("NOT granted", of: url) }
 
     private func hasLock(_ condition: String, of url: PostgresURL) -> Bool {
+        has(
+            """
+            EXISTS (
+                SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+                WHERE \(condition) AND application_name = current_setting('application_name')
+            )
+            """, url)
+    }
+
+    /// Returns whether a condition is true in a schema.
+    package func has(_ condition: String, _ url: PostgresURL) -> Bool {
         let check = """
             DO $$ BEGIN
-                PERFORM FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE \(condition)
-                    AND application_name = current_setting('application_name');
-                IF NOT FOUND THEN RAISE EXCEPTION 'There is no such lock.'; END IF;
+                IF (\(condition)) IS NOT TRUE THEN RAISE EXCEPTION 'The condition is false.'; END IF;
             END $$
             """
         return (try? execute(check, on: url)) != nil

@@ -96,11 +96,20 @@ package final class PostgresConnection: @unchecked Sendable {
 
     /// Returns all rows of a statement that is not prepared, because it has too many variants.
     func all<Row: StoredRow>(uncached sql: String, bind: (inout Parameters) -> Void = { _ in }) throws -> [Row] {
-        let parameters = Self.parameters(bind)
         var rows: [Row] = []
+        try run(uncached: sql, bind: bind) { rows.append(try Row(&$0)) }
+        return rows
+    }
+
+    /// Runs a statement that is not prepared, because it has too many variants.
+    func run(
+        uncached sql: String, bind: (inout Parameters) -> Void = { _ in },
+        row: @escaping (inout Columns) throws -> Void = { _ in }
+    ) throws {
+        let parameters = Self.parameters(bind)
         let command = Command { result in
             try Self.read(result) { columns in
-                rows.append(try Row(&columns))
+                try row(&columns)
                 return true
             }
         }
@@ -112,7 +121,6 @@ package final class PostgresConnection: @unchecked Sendable {
             }
         }
         try sync()
-        return rows
     }
 
     /// Returns the first row.

@@ -553,4 +553,9 @@ extension PostgresStore {
             body BYTEA NOT NULL
         );
         """
+
+    /// What schema 3 adds: whether rows of another store are still being copied.
+    static let addIncompleteCopies = """
+        ALTER TABLE storeState ADD COLUMN isIncomplete BOOLEAN NOT NULL DEFAULT false;
+        """
 }

@@ -57,7 +57,9 @@ struct Columns {
         return Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
     }
 
-    mutating func bytes() -> [UInt8] { next().map { Array($0) } ?? [] }
+    mutating func bytes() -> [UInt8] { optionalBytes() ?? [] }
+
+    mutating func optionalBytes() -> [UInt8]? { next().map { Array($0) } }
 
     mutating func optionalUUID() -> UUID? { bytes(as: uuid_t.self).map { UUID(uuid: $0) } }
 

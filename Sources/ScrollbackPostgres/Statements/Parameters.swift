@@ -49,7 +49,7 @@ struct Parameters {
         withUnsafeBytes(of: value) { add($0, as: type) }
     }
 
-    private mutating func add(_ value: some Collection<UInt8>, as type: PostgresType) {
+    mutating func add(_ value: some Collection<UInt8>, as type: PostgresType) {
         types.append(type.rawValue)
         offsets.append(bytes.count)
         bytes.append(contentsOf: value)

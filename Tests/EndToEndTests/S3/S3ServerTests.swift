@@ -1,6 +1,7 @@
 import Foundation
 import PictureFixtures
 import ScrollbackModel
+import ScrollbackPostgres
 import TestSupport
 import Testing
 
@@ -194,5 +195,44 @@ import Testing
             #expect(lines.count == 1 && result.errors.contains(reason), "\(result.errors)")
             #expect(!result.errors.contains("wrong-1"), "\(result.errors)")
         }
+    }
+
+    @Test(.needs(.postgres)) func `A move copies the files to the bucket and reports missing ones`() async throws {
+        let folder = try TemporaryFolder()
+        let database = try PostgresDatabase()
+        let store = try database.makeSchema().text
+        let fixture = try await MediaServer(on: try await RunningServer.start(folder: folder))
+        let large = try await fixture.send(Self.file)
+        let lost = try await fixture.send(SampleFile.noise(1000))
+        let connection = try await RawConnection(fixture.server)
+        let upload = try await fixture.begin(6, length: 2000, on: connection)
+        let data = fixture.server.data
+        #expect(try await fixture.server.terminate() == 0)
+        for file in FileManager.default.enumerator(at: data, includingPropertiesForKeys: [.fileSizeKey]) ?? .init() {
+            guard let file = file as? URL, file.path.contains("/blobs/") else { continue }
+            if try file.resourceValues(forKeys: [.fileSizeKey]).fileSize == 1000 {
+                try FileManager.default.removeItem(at: file)
+            }
+        }
+        func move() async throws -> ChildProcess {
+            let process = try RunningServer.run(
+                ["move", "--data", data.path, "--store", store, "--files", bucket.url, "--json"],
+                shell: bucket.exports, name: "move-\(UUID().uuidString)", folder: folder.url)
+            _ = try await process.waitForEnd(within: 300)
+            return process
+        }
+        let moved = try await move()
+        try #require(moved.end == 0, "\(moved.errorText)")
+        #expect(moved.errorText.contains("does not have the file"), "\(moved.errorText)")
+        let report = Members(Array(moved.outputText.utf8))
+        #expect(report.int("files") == 1 && report.int("missingFiles") == 1)
+        #expect(report.int("fileBytes") == Self.file.count)
+        let server = try await start(["--store", store], folder: folder)
+        let after = try await MediaServer(on: server)
+        #expect(try await after.file(large.media, by: after.bob).bytes == Self.file)
+        #expect(try await after.file(lost.media, by: after.bob).status == 404)
+        #expect(try await after.offset(of: upload, 6) == nil)
+        let names = try FileManager.default.contentsOfDirectory(atPath: data.path)
+        #expect(names.contains("uses-s3") && !names.contains("move.temporary"))
     }
 }

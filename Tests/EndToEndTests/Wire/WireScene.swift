@@ -8,7 +8,7 @@ import Testing
 /// A server with alice, bob, carol and dave, which carries out scripts and writes down what goes over the wire.
 final class WireScene {
     private(set) var transcript = ""
-    private let server: RunningServer
+    let server: RunningServer
     private var values = WireScript.names
     private var sockets: [String: TestSocket] = [:]
     /// The frames that each device received besides answers, since the last step.
@@ -17,9 +17,11 @@ final class WireScene {
     /// Far above the references of the scripts.
     private var marks = 1_000_000
 
-    /// - Parameter arguments: The arguments of the server, in addition to those of all tests.
-    init(_ arguments: [String] = []) async throws {
-        server = try await RunningServer.start(RunningServer.withoutLimits + arguments)
+    /// - Parameters:
+    ///   - arguments: The arguments of the server, in addition to those of all tests.
+    ///   - folder: A folder for the server, or `nil` for a new one.
+    init(_ arguments: [String] = [], folder: TemporaryFolder? = nil) async throws {
+        server = try await RunningServer.start(RunningServer.withoutLimits + arguments, folder: folder)
         for user in ["alice", "bob", "carol", "dave"] { values[user] = try await server.token(UserID(user)) }
         values["root"] = try await server.token("root", isAdmin: true)
         values["reader"] = try await server.token("alice", Scopes([.read]))

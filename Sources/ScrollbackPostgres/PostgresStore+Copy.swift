@@ -1,0 +1,236 @@
+import Foundation
+package import ScrollbackEngine
+import ScrollbackModel
+
+/// Reads all rows, to copy or compare them.
+extension PostgresStore: CopyableStore {
+    package func storedTables() throws -> [StoredTable] {
+        try reading { connection in
+            let columns = try connection.all(Self.columns)
+            return Dictionary(grouping: columns, by: \.table).map { name, columns in
+                StoredTable(
+                    name: name, ownName: name,
+                    key: columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }
+                        .map(\.column),
+                    others: columns.filter { $0.keyPosition == 0 }.map(\.column))
+            }
+            .sorted { $0.name < $1.name }
+        }
+    }
+
+    package func storedRows(
+        of table: StoredTable, after key: [StoredValue]?, limit: Int
+    ) throws -> [StoredValues] {
+        let order = Self.list(table.key)
+        let after = key == nil ? "" : "WHERE (\(order)) > (\(placeholders(order)))"
+        return try reading { connection in
+            var rows: [StoredValues] = []
+            try connection.run(
+                uncached: """
+                    SELECT \(Self.list(table.columns)) FROM \(table.ownName) \(after) ORDER BY \(order) LIMIT \(limit)
+                    """,
+                bind: { parameters in
+                    for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
+                },
+                row: { values in rows.append(table.columns.map { values.stored(as: $0.type) }) })
+            return rows
+        }
+    }
+
+    /// Returns the number of rows of all tables.
+    package func storedRowCount() throws -> Int64 {
+        let tables = try storedTables()
+        return try reading { connection in
+            var count: Int64 = 0
+            for table in tables {
+                try connection.run(
+                    uncached: "SELECT count(*) FROM \(table.ownName)", row: { count += $0.integer() })
+            }
+            return count
+        }
+    }
+
+    /// Returns the key of the last row of a table.
+    package func lastKey(of table: StoredTable) throws -> [StoredValue]? {
+        let order = table.key.map { "\"\($0.ownName)\" DESC" }.joined(separator: ", ")
+        return try reading { connection in
+            var key: [StoredValue]?
+            try connection.run(
+                uncached: "SELECT \(Self.list(table.key)) FROM \(table.ownName) ORDER BY \(order) LIMIT 1",
+                row: { values in key = table.key.map { values.stored(as: $0.type) } })
+            return key
+        }
+    }
+
+    private func reading<Answer>(_ body: (PostgresConnection) throws -> Answer) throws -> Answer {
+        try translatingErrors("The database could not be read.") {
+            try readers.transaction(begin: { try $0.beginRead() }) { connection, _ in try body(connection) }
+        }
+    }
+
+    static func list(_ columns: [StoredColumn]) -> String {
+        columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+    }
+
+    /// All tables but those of the database itself: its migrations, its state, and the notes of commits.
+    ///
+    /// The key of messages is a unique index.
+    private static let columns = Statement(
+        """
+        SELECT c.relname::text, a.attname::text, t.typname::text,
+            coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0)
+        FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            JOIN pg_type t ON t.oid = a.atttypid
+            JOIN pg_index i ON i.indrelid = c.oid
+        WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+            AND c.relname NOT IN ('migration', 'storestate', 'commitnote')
+            AND (i.indisprimary OR i.indexrelid::regclass::text = 'message_conversation_seq_key')
+        """
+    ) { columns in
+        let table = columns.text()
+        let name = columns.text()
+        let column = StoredColumn(name: name, ownName: name, type: columns.text())
+        return (table: table, column: column, keyPosition: columns.integer())
+    }
+}
+
+/// Receives the rows of another store.
+///
+/// Until all of them are there, the database does not open as a store.
+extension PostgresStore {
+    /// Begins a copy in an empty database, or continues an interrupted one.
+    ///
+    /// The store must have been opened with ``Options/opensIncompleteCopy``.
+    ///
+    /// - Parameters:
+    ///   - source: The state of the store whose rows are copied.
+    ///   - restarts: Whether to delete the rows of an interrupted copy.
+    /// - Throws: `invalid-parameter` if the database has a store, or an interrupted copy of another one.
+    package func beginCopy(of source: StoredState, restarts: Bool) throws {
+        let tables = try storedTables()
+        try copying { connection, state in
+            let found = StoredState(generation: state.generation, lastCommit: state.lastCommit, newest: state.newest)
+            if try connection.first(Self.isIncomplete) == true {
+                guard restarts || found == source else {
+                    throw ChatError.invalidParameter(
+                        "store",
+                        "names a database with an incomplete copy of another store, or of this one before it changed. "
+                            + "Pass --restart to delete that copy and begin again")
+                }
+                if restarts {
+                    let names = tables.map(\.ownName).joined(separator: ", ")
+                    try connection.run(uncached: "TRUNCATE \(names)")
+                }
+            } else if try connection.first(Self.hasRows) == true {
+                throw ChatError.invalidParameter(
+                    "store", "names a database that has messages already. Use an empty database")
+            }
+            state.generation = source.generation
+            state.lastCommit = source.lastCommit
+            state.newest = source.newest
+            try connection.enqueue(Self.setIncomplete) { $0.add(true) }
+        }
+    }
+
+    /// Whether the database has all rows of a store, and maybe changes since then.
+    package func isCompleteCopy(of source: StoredState) throws -> Bool {
+        try reading { connection in
+            try connection.first(Self.isIncomplete) == false && generation == source.generation
+        }
+    }
+
+    /// Adds rows.
+    package func append(_ rows: [StoredValues], to table: StoredTable) throws {
+        guard !rows.isEmpty else { return }
+        let row = "(\(placeholders(Self.list(table.columns))))"
+        let values = Array(repeating: row, count: rows.count).joined(separator: ", ")
+        try copying { connection, _ in
+            // If PostgreSQL stops and loses the newest rows, they are copied again. The end of the copy is durable.
+            try connection.enqueue(Self.commitWithoutWaiting)
+            try connection.run(
+                uncached: """
+                    INSERT INTO \(table.ownName) (\(Self.list(table.columns))) OVERRIDING SYSTEM VALUE VALUES \(values)
+                    """,
+                bind: { parameters in
+                    for row in rows {
+                        for (column, value) in zip(table.columns, row) { parameters.add(value, as: column.type) }
+                    }
+                })
+        }
+    }
+
+    /// Ends a copy that has all rows, after which the database opens as a store.
+    ///
+    /// - Parameters:
+    ///   - lastNumbers: The last numbers of the tables whose numbers are never used again.
+    ///   - keepsUploads: Whether the bytes of unfinished uploads are still available.
+    package func finishCopy(lastNumbers: [(table: String, last: Int64)], keepsUploads: Bool) throws {
+        let numbered = try storedTables().filter { $0.key.map(\.name) == ["number"] }
+        try copying { connection, _ in
+            for table in numbered {
+                let last = lastNumbers.first { $0.table == table.name }?.last ?? 0
+                try connection.run(
+                    uncached: """
+                        SELECT setval(pg_get_serial_sequence('\(table.ownName)', 'number'),
+                            (SELECT greatest(max(number), \(last)) + 1 FROM \(table.ownName)), false)
+                        """)
+            }
+            if !keepsUploads { try connection.enqueue(Self.deleteUploads) }
+            try connection.enqueue(Self.setIncomplete) { $0.add(false) }
+        }
+    }
+
+    private func copying(_ body: (PostgresConnection, inout StoreState) throws -> Void) throws {
+        try translatingErrors("The database could not be written.") {
+            try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, found in
+                try checkIsOwn(found)
+                var state = found
+                try body(connection, &state)
+                try state.commit(on: connection)
+                remember(state)
+            }
+        }
+    }
+
+    /// Whether the rows of another store are missing.
+    static let isIncomplete = Statement("SELECT isIncomplete FROM storeState") { $0.flag() }
+    private static let setIncomplete = Statement("UPDATE storeState SET isIncomplete = ?")
+    private static let hasRows = Statement(
+        """
+        SELECT lastCommit > 0 OR EXISTS (SELECT FROM person) OR EXISTS (SELECT FROM incarnation)
+        FROM storeState
+        """
+    ) { $0.flag() }
+    private static let deleteUploads = Statement("DELETE FROM upload WHERE state = 0")
+    private static let commitWithoutWaiting = Statement("SET LOCAL synchronous_commit = off")
+}
+
+extension Columns {
+    fileprivate mutating func stored(as type: String) -> StoredValue {
+        switch type {
+        case "int8", "bool": optionalInteger().map { .integer($0) } ?? .null
+        case "float8": optionalDate().map { .number($0.timeIntervalSinceReferenceDate) } ?? .null
+        default: optionalBytes().map { .bytes($0) } ?? .null
+        }
+    }
+}
+
+extension Parameters {
+    fileprivate mutating func add(_ value: StoredValue, as type: String) {
+        switch (value, type) {
+        case (.integer(let number), "bool"): add(number != 0)
+        case (.integer(let number), _): add(number)
+        case (.number(let number), _): add(Date(timeIntervalSinceReferenceDate: number))
+        case (.bytes(let bytes), "text"): add(bytes, as: .text)
+        case (.bytes(let bytes), "uuid"): add(bytes, as: .uuid)
+        case (.bytes(let bytes), _): add(bytes, as: .bytes)
+        case (.null, "bool"): addNull(.flag)
+        case (.null, "int8"): addNull(.integer)
+        case (.null, "float8"): addNull(.number)
+        case (.null, "text"): addNull(.text)
+        case (.null, "uuid"): addNull(.uuid)
+        case (.null, _): addNull(.bytes)
+        }
+    }
+}

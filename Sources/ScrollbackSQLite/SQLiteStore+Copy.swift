@@ -1,0 +1,132 @@
+import Foundation
+package import ScrollbackEngine
+import SQLiteSupport
+
+/// Reads all rows, to copy them to another store. Encrypted values stay encrypted.
+extension SQLiteStore: CopyableStore {
+    package var storedState: StoredState {
+        StoredState(generation: generation, lastCommit: lastCommit, newest: newest)
+    }
+
+    package func storedTables() throws -> [StoredTable] {
+        try readConnection { connection in
+            try connection.all(Self.tables).map { table in
+                let columns = try connection.all(Self.columns) { $0.add(table) }.map { column in
+                    let name = CommonNames.column(column.name, of: table)
+                    return (StoredColumn(name: name, ownName: column.name, type: column.type), column.keyPosition)
+                }
+                return StoredTable(
+                    name: CommonNames.table(table), ownName: table,
+                    key: columns.filter { $0.1 > 0 }.sorted { $0.1 < $1.1 }.map(\.0),
+                    others: columns.filter { $0.1 == 0 }.map(\.0))
+            }
+            .sorted { $0.name < $1.name }
+        }
+    }
+
+    package func storedRows(
+        of table: StoredTable, after key: [StoredValue]?, limit: Int
+    ) throws -> [StoredValues] {
+        func list(_ columns: [StoredColumn]) -> String {
+            columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+        }
+        let order = list(table.key)
+        let after = key == nil ? "" : "WHERE (\(order)) > (\(placeholders(order)))"
+        return try readConnection { connection in
+            var rows: [StoredValues] = []
+            try connection.run(
+                uncached: """
+                    SELECT \(list(table.columns)) FROM "\(table.ownName)" \(after) ORDER BY \(order) LIMIT \(limit)
+                    """,
+                bind: { parameters in
+                    for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
+                },
+                row: { values in
+                    rows.append(table.columns.map { values.stored(as: $0.type) })
+                    return true
+                })
+            return rows
+        }
+    }
+
+    /// Returns the number of rows of all tables.
+    package func storedRowCount() throws -> Int64 {
+        let tables = try storedTables()
+        return try readConnection { connection in
+            var count: Int64 = 0
+            for table in tables {
+                try connection.run(uncached: "SELECT count(*) FROM \"\(table.ownName)\"") { values in
+                    count += values.integer()
+                    return true
+                }
+            }
+            return count
+        }
+    }
+
+    /// Returns the last numbers of the tables whose numbers are never used again.
+    package func lastNumbers() throws -> [(table: String, last: Int64)] {
+        try readConnection { connection in
+            try connection.all(Self.lastNumbers).map { (CommonNames.table($0.table), $0.last) }
+        }
+    }
+
+    /// All tables but those of the file itself: its migrations, its state, and its encryption.
+    private static let tables = Statement(
+        """
+        SELECT name FROM sqlite_schema
+        WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+            AND name NOT IN ('grdb_migrations', 'meta', 'storeKey', 'sealing')
+        """
+    ) { $0.text() }
+    private static let columns = Statement("SELECT name, type, pk FROM pragma_table_info(?)") {
+        (name: $0.text(), type: $0.text(), keyPosition: $0.integer())
+    }
+    private static let lastNumbers = Statement("SELECT name, seq FROM sqlite_sequence") {
+        (table: $0.text(), last: $0.integer())
+    }
+}
+
+/// The names of tables and columns that other stores have other names for.
+private enum CommonNames {
+    private static let tables = [
+        "user": "person", "retired": "messageKey", "void": "deletedRange", "guest": "participant",
+        "pushPerson": "pushUser", "pushReach": "pushLevel",
+    ]
+    private static let columns = [
+        "user": "userID", "n": "countedIndex", "floorN": "floorCountedIndex", "joinN": "joinCountedIndex",
+        "readN": "readCountedIndex", "clearN": "clearCountedIndex", "moved": "lastCommit",
+        "hasVoids": "hasDeletedRanges", "roamSeq": "newDeviceFloor",
+    ]
+    /// The columns that have another name in one table only.
+    private static let columnsOfTables = ["conversation": ["marks": "flags"], "upload": ["offset": "received"]]
+
+    static func table(_ name: String) -> String { (tables[name] ?? name).lowercased() }
+
+    static func column(_ name: String, of table: String) -> String {
+        (columnsOfTables[table]?[name] ?? columns[name] ?? name).lowercased()
+    }
+}
+
+/// The tables are strict, so the type of a column is that of its values.
+extension Columns {
+    fileprivate mutating func stored(as type: String) -> StoredValue {
+        switch type {
+        case "INTEGER": optionalInteger().map { .integer($0) } ?? .null
+        case "REAL": optionalNumber().map { .number($0) } ?? .null
+        default: optionalBytes().map { .bytes($0) } ?? .null
+        }
+    }
+}
+
+extension Parameters {
+    fileprivate mutating func add(_ value: StoredValue, as type: String) {
+        switch value {
+        case .null: addNull()
+        case .integer(let number): add(number)
+        case .number(let number): add(Date(timeIntervalSinceReferenceDate: number))
+        case .bytes(let bytes) where type == "TEXT": add(String(decoding: bytes, as: UTF8.self))
+        case .bytes(let bytes): add(bytes: bytes)
+        }
+    }
+}
