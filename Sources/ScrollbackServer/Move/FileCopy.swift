@@ -63,7 +63,7 @@ package struct FileCopy {
     private func open(_ blob: BlobID) async throws -> (any BlobFile)? {
         do {
             return try await source.open(blob)
-        } catch  where error.code == .unknownMedia {
+        } catch let error where error.code == .unknownMedia {
             return nil
         }
     }

@@ -141,8 +141,7 @@ import Testing
         #expect(try #require(first) > 600 && summary.rows > 1_200)
     }
 
-    @Test func `A directory that changed since the first attempt is refused until the move begins again`() async throws
-    {
+    @Test func `A directory that changed since the first attempt is refused until the move restarts`() async throws {
         try await makeMessages(600)
         let move = StoreMove(of: data, to: url.text)
         await #expect(throws: CancellationError.self) { try await Self.interrupted(move, after: 500).value }
