@@ -28,7 +28,7 @@ struct Bench: AsyncParsableCommand {
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
             ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
             MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, StorageEncryptionCost.self,
-            PushCost.self, Attack.self, AttackerProcess.self, Soak.self, Instructions.self,
+            PushCost.self, NodeSends.self, Attack.self, AttackerProcess.self, Soak.self, Instructions.self,
         ])
 }
 
