@@ -4,68 +4,86 @@ import ScrollbackModel
 
 /// Reads all rows, to copy or compare them.
 extension PostgresStore: CopyableStore {
-    package func storedTables() throws -> [StoredTable] {
-        try reading { connection in
-            let columns = try connection.all(Self.columns)
-            return Dictionary(grouping: columns, by: \.table).map { name, columns in
-                StoredTable(
-                    name: name, ownName: name,
-                    key: columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }
-                        .map(\.column),
-                    others: columns.filter { $0.keyPosition == 0 }.map(\.column))
-            }
-            .sorted { $0.name < $1.name }
-        }
+    package var storedState: StoredState {
+        get throws { try reading { StoredState(try StoreState.read(on: $0)) } }
     }
+
+    package func storedTables() throws -> [StoredTable] { try reading { try StoredRows.tables(on: $0) } }
 
     package func storedRows(
         of table: StoredTable, after key: [StoredValue]?, limit: Int
     ) throws -> [StoredValues] {
-        let order = Self.list(table.key)
-        let after = key == nil ? "" : "WHERE (\(order)) > (\(placeholders(order)))"
-        return try reading { connection in
-            var rows: [StoredValues] = []
-            try connection.run(
-                uncached: """
-                    SELECT \(Self.list(table.columns)) FROM \(table.ownName) \(after) ORDER BY \(order) LIMIT \(limit)
-                    """,
-                bind: { parameters in
-                    for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
-                },
-                row: { values in rows.append(table.columns.map { values.stored(as: $0.type) }) })
-            return rows
-        }
+        try reading { try StoredRows.rows(of: table, after: key, limit: limit, on: $0) }
     }
 
     /// Returns the number of rows of all tables.
-    package func storedRowCount() throws -> Int64 {
-        let tables = try storedTables()
-        return try reading { connection in
-            var count: Int64 = 0
-            for table in tables {
-                try connection.run(
-                    uncached: "SELECT count(*) FROM \(table.ownName)", row: { count += $0.integer() })
-            }
-            return count
-        }
-    }
+    package func storedRowCount() throws -> Int64 { try reading { try StoredRows.count(on: $0) } }
 
     /// Returns the key of the last row of a table.
     package func lastKey(of table: StoredTable) throws -> [StoredValue]? {
-        let order = table.key.map { "\"\($0.ownName)\" DESC" }.joined(separator: ", ")
-        return try reading { connection in
-            var key: [StoredValue]?
-            try connection.run(
-                uncached: "SELECT \(Self.list(table.key)) FROM \(table.ownName) ORDER BY \(order) LIMIT 1",
-                row: { values in key = table.key.map { values.stored(as: $0.type) } })
-            return key
-        }
+        try reading { try StoredRows.lastKey(of: table, on: $0) }
     }
 
     private func reading<Answer>(_ body: (PostgresConnection) throws -> Answer) throws -> Answer {
         try translatingErrors("The database could not be read.") {
             try readers.transaction(begin: { try $0.beginRead() }) { connection, _ in try body(connection) }
         }
+    }
+}
+
+/// The statements that read all rows.
+enum StoredRows {
+    static func tables(on connection: PostgresConnection) throws -> [StoredTable] {
+        let columns = try connection.all(columns)
+        return Dictionary(grouping: columns, by: \.table).map { name, columns in
+            StoredTable(
+                name: name, ownName: name,
+                key: columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }.map(\.column),
+                others: columns.filter { $0.keyPosition == 0 }.map(\.column))
+        }
+        .sorted { $0.name < $1.name }
+    }
+
+    static func rows(
+        of table: StoredTable, after key: [StoredValue]?, limit: Int, on connection: PostgresConnection
+    ) throws -> [StoredValues] {
+        let order = list(table.key)
+        let conditions =
+            (key == nil ? [] : ["(\(order)) > (\(placeholders(order)))"])
+            // The secrets of the nodes are not users' data.
+            + (table.name == "setting" ? ["name <> 'secrets'"] : [])
+        var rows: [StoredValues] = []
+        try connection.run(
+            uncached: """
+                SELECT \(list(table.columns)) FROM \(table.ownName)
+                \(conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))")
+                ORDER BY \(order) LIMIT \(limit)
+                """,
+            bind: { parameters in
+                for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
+            },
+            row: { values in rows.append(table.columns.map { values.stored(as: $0.type) }) })
+        return rows
+    }
+
+    static func count(on connection: PostgresConnection) throws -> Int64 {
+        let tables = try tables(on: connection)
+        var count: Int64 = 0
+        try connection.runLongStatements {
+            for table in tables {
+                try connection.run(uncached: "SELECT count(*) FROM \(table.ownName)", row: { count += $0.integer() })
+            }
+        }
+        return count
+    }
+
+    static func lastKey(of table: StoredTable, on connection: PostgresConnection) throws -> [StoredValue]? {
+        let order = table.key.map { "\"\($0.ownName)\" DESC" }.joined(separator: ", ")
+        var key: [StoredValue]?
+        try connection.run(
+            uncached: "SELECT \(list(table.key)) FROM \(table.ownName) ORDER BY \(order) LIMIT 1",
+            row: { values in key = table.key.map { values.stored(as: $0.type) } })
+        return key
     }
 
     static func list(_ columns: [StoredColumn]) -> String {
@@ -83,15 +101,55 @@ extension PostgresStore: CopyableStore {
             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
             JOIN pg_type t ON t.oid = a.atttypid
             JOIN pg_index i ON i.indrelid = c.oid
+            JOIN pg_class n ON n.oid = i.indexrelid
         WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
             AND c.relname NOT IN ('migration', 'storestate', 'commitnote')
-            AND (i.indisprimary OR i.indexrelid::regclass::text = 'message_conversation_seq_key')
+            AND (i.indisprimary OR n.relname = 'message_conversation_seq_key')
         """
     ) { columns in
         let table = columns.text()
         let name = columns.text()
         let column = StoredColumn(name: name, ownName: name, type: columns.text())
         return (table: table, column: column, keyPosition: columns.integer())
+    }
+}
+
+/// One consistent state of a database, which a server can use at the same time.
+package final class PostgresSnapshot: CopyableStore {
+    package let storedState: StoredState
+    private let connection: PostgresConnection
+
+    /// - Throws: `invalid-parameter` if the database can't be used, or another version of the server wrote it.
+    package init(_ url: PostgresURL) throws {
+        do {
+            connection = try PostgresConnection(
+                url, timeout: .seconds(10), idleTransactionTimeout: .seconds(3600))
+            try connection.beginRead()
+            try PostgresStore.checkSchema(connection)
+            storedState = StoredState(try StoreState.read(on: connection))
+        } catch let error as PostgresError {
+            throw error.openingError
+        }
+    }
+
+    package func storedTables() throws -> [StoredTable] {
+        try translatingErrors { try StoredRows.tables(on: connection) }
+    }
+
+    package func storedRows(
+        of table: StoredTable, after key: [StoredValue]?, limit: Int
+    ) throws -> [StoredValues] {
+        try translatingErrors { try StoredRows.rows(of: table, after: key, limit: limit, on: connection) }
+    }
+
+    package func storedRowCount() throws -> Int64 { try translatingErrors { try StoredRows.count(on: connection) } }
+
+    private func translatingErrors<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        do {
+            return try body()
+        } catch let error as PostgresError {
+            throw error.chatError("The database could not be read.")
+        }
     }
 }
 
@@ -110,9 +168,8 @@ extension PostgresStore {
     package func beginCopy(of source: StoredState, restarts: Bool) throws {
         let tables = try storedTables()
         try copying { connection, state in
-            let found = StoredState(generation: state.generation, lastCommit: state.lastCommit, newest: state.newest)
             if try connection.first(Self.isIncomplete) == true {
-                guard restarts || found == source else {
+                guard restarts || StoredState(state) == source else {
                     throw ChatError.invalidParameter(
                         "store",
                         "names a database with an incomplete copy of another store, or of this one before it changed. "
@@ -120,7 +177,7 @@ extension PostgresStore {
                 }
                 if restarts {
                     let names = tables.map(\.ownName).joined(separator: ", ")
-                    try connection.run(uncached: "TRUNCATE \(names)")
+                    try connection.runLongStatements { try connection.run(uncached: "TRUNCATE \(names)") }
                 }
             } else if try connection.first(Self.hasRows) == true {
                 throw ChatError.invalidParameter(
@@ -143,14 +200,14 @@ extension PostgresStore {
     /// Adds rows.
     package func append(_ rows: [StoredValues], to table: StoredTable) throws {
         guard !rows.isEmpty else { return }
-        let row = "(\(placeholders(Self.list(table.columns))))"
+        let row = "(\(placeholders(StoredRows.list(table.columns))))"
         let values = Array(repeating: row, count: rows.count).joined(separator: ", ")
         try copying { connection, _ in
             // If PostgreSQL stops and loses the newest rows, they are copied again. The end of the copy is durable.
             try connection.enqueue(Self.commitWithoutWaiting)
             try connection.run(
                 uncached: """
-                    INSERT INTO \(table.ownName) (\(Self.list(table.columns))) OVERRIDING SYSTEM VALUE VALUES \(values)
+                    INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE VALUES \(values)
                     """,
                 bind: { parameters in
                     for row in rows {
@@ -204,6 +261,12 @@ extension PostgresStore {
     ) { $0.flag() }
     private static let deleteUploads = Statement("DELETE FROM upload WHERE state = 0")
     private static let commitWithoutWaiting = Statement("SET LOCAL synchronous_commit = off")
+}
+
+extension StoredState {
+    fileprivate init(_ state: StoreState) {
+        self.init(generation: state.generation, lastCommit: state.lastCommit, newest: state.newest)
+    }
 }
 
 extension Columns {

@@ -73,10 +73,7 @@ package final class PostgresStore: MessageStore {
             let connection = try open()
             try connection.setTimeout(options.migrationTimeout)
             try Self.migrate(connection)
-            guard try options.opensIncompleteCopy || connection.first(Self.isIncomplete) != true else {
-                throw ChatError.invalidParameter(
-                    "store", "names a database to which `scrollback move` has not copied everything. Run it again")
-            }
+            if !options.opensIncompleteCopy { try Self.checkIsComplete(connection) }
             try lock.claim()
             let state = try StoreState.read(on: connection)
             known = Mutex(Known(generation: state.generation, lastCommit: state.lastCommit))
@@ -247,7 +244,7 @@ package final class PostgresStore: MessageStore {
 
 extension PostgresError {
     /// The error of a store that could not be opened, for the operator.
-    fileprivate var openingError: ChatError {
+    var openingError: ChatError {
         switch self {
         case .refused(let state, let message):
             .invalidParameter(

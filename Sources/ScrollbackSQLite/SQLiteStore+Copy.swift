@@ -1,5 +1,7 @@
 import Foundation
+import GRDB
 package import ScrollbackEngine
+import ScrollbackModel
 import SQLiteSupport
 
 /// Reads all rows, to copy them to another store. Encrypted values stay encrypted.
@@ -63,6 +65,55 @@ extension SQLiteStore: CopyableStore {
             return count
         }
     }
+
+    /// Replaces the contents of a new store by the rows of another one.
+    ///
+    /// - Parameter progress: Called with the number of rows so far.
+    package func fill(from source: some CopyableStore, progress: (Int64) -> Void) throws {
+        let state = try source.storedState
+        let own = Dictionary(uniqueKeysWithValues: try storedTables().map { ($0.name, $0) })
+        var done: Int64 = 0
+        for table in try source.storedTables() {
+            guard let target = own[table.name], target.columns.map(\.name) == table.columns.map(\.name) else {
+                throw ChatError(.internalError, "The tables \(table.name) of both stores differ.")
+            }
+            var last: [StoredValue]?
+            repeat {
+                let rows = try source.storedRows(of: table, after: last, limit: 500)
+                try append(rows, to: target)
+                done += Int64(rows.count)
+                progress(done)
+                last = rows.last.map { table.key(of: $0) }
+            } while last != nil
+        }
+        try writing { connection in
+            try connection.run(Self.setMeta) {
+                $0.add(bits: state.generation)
+                $0.add("generation")
+            }
+            try connection.run(Self.setMeta) {
+                $0.add(state.lastCommit)
+                $0.add("moved")
+            }
+        }
+    }
+
+    private func append(_ rows: [StoredValues], to table: StoredTable) throws {
+        let columns = table.columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+        try writing { connection in
+            let insert = try connection.database.makeStatement(
+                sql: "INSERT INTO \"\(table.ownName)\" (\(columns)) VALUES (\(placeholders(columns)))")
+            for row in rows {
+                try connection.run(
+                    insert,
+                    bind: { parameters in
+                        for (column, value) in zip(table.columns, row) { parameters.add(value, as: column.type) }
+                    }, row: { _ in true })
+            }
+        }
+    }
+
+    private static let setMeta = Statement("UPDATE meta SET value = ? WHERE name = ?")
 
     /// Returns the last numbers of the tables whose numbers are never used again.
     package func lastNumbers() throws -> [(table: String, last: Int64)] {

@@ -197,6 +197,23 @@ package final class SQLiteStore: MessageStore {
         }
     }
 
+    /// Runs a transaction that is not a commit of the engine.
+    func writing<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
+        try checkOpen()
+        return try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                let connection = connection(database)
+                defer { connection.rollBack() }
+                return try translatingErrors(on: database, "The store could not be written.") {
+                    try connection.run(SQLiteConnection.beginWrite)
+                    let answer = try body(connection)
+                    try connection.run(SQLiteConnection.commit)
+                    return answer
+                }
+            }
+        }
+    }
+
     /// Returns the cached statements of the writer.
     func connection(_ writer: Database) -> SQLiteConnection {
         writerConnection.withLock { known in

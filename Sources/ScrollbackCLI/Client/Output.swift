@@ -109,3 +109,22 @@ struct Progress {
         }
     }
 }
+
+/// Reports the progress of several steps, one after the other.
+struct StepProgress {
+    private var step: (label: String, progress: Progress)?
+
+    mutating func show(_ label: String, _ done: Int64, of total: Int64) {
+        if step?.label != label {
+            finish()
+            step = (label, Progress(label, total: Int(total)))
+        }
+        step?.progress.show(Int(done))
+    }
+
+    /// Ends the last step.
+    func finish() {
+        guard let progress = step?.progress else { return }
+        progress.finish(progress.total)
+    }
+}

@@ -53,15 +53,11 @@ struct Move: AsyncParsableCommand {
             }
             let move = StoreMove(
                 of: URL(filePath: data, directoryHint: .isDirectory), to: url, filesURL: files, restarts: restart)
-            var (step, progress) = (nil as StoreMove.Step?, nil as Progress?)
-            let summary = try await move.run(logger: Logger(label: "scrollback")) { next, done, total in
-                if next != step {
-                    progress?.finish(progress?.total ?? 0)
-                    (step, progress) = (next, Progress(next.rawValue, total: Int(total)))
-                }
-                progress?.show(Int(done))
+            var progress = StepProgress()
+            let summary = try await move.run(logger: Logger(label: "scrollback")) {
+                progress.show($0.rawValue, $1, of: $2)
             }
-            progress?.finish(progress?.total ?? 0)
+            progress.finish()
             report(summary)
         }
     }

@@ -21,6 +21,9 @@ struct Verify: AsyncParsableCommand {
             Backup: checks the files' checksums and the store, without modifying them. If an older version wrote the \
             backup, only the files are checked. Restore the backup and verify the data directory.
 
+            PostgreSQL database: give the data directory of one of its servers, and --store or SCROLLBACK_STORE_URL. The \
+            command copies one state of the database to a temporary file and checks that. The servers can be running.
+
             Files in an S3 store are not checked.
 
             For a server started with `make run`: scrollback backup ./monday && scrollback verify ./monday
@@ -31,6 +34,13 @@ struct Verify: AsyncParsableCommand {
 
     @Option(help: "The data directory or backup to compare a client's store with.")
     var against: String?
+
+    @Option(
+        help: """
+            The URL of the PostgreSQL database with the messages of the data directory (default: SCROLLBACK_STORE_URL, \
+            if its server uses PostgreSQL).
+            """)
+    var store: String?
 
     @OptionGroup var storeKeyOptions: StoreKeyOptions
 
@@ -45,10 +55,14 @@ struct Verify: AsyncParsableCommand {
             if against != nil, BackupManifest.exists(in: url) || isDataDirectory(url) {
                 throw ChatError.invalidParameter("against", "can only be compared with a client's store")
             }
-            for (path, parameter) in [(directory, "directory"), (against, "against")] {
-                guard let path else { continue }
-                try DirectoryMarker.checkHasMessages(URL(filePath: path), parameter: parameter)
+            if let against { try DirectoryMarker.checkHasMessages(URL(filePath: against), parameter: "against") }
+            if let storeURL = databaseURL(url) {
+                guard against == nil else {
+                    throw ChatError.invalidParameter("against", "can't be used with --store")
+                }
+                return try finish(verifyDatabase(storeURL, filesIn: url))
             }
+            try DirectoryMarker.checkHasMessages(url, parameter: "directory")
             if BackupManifest.exists(in: url) {
                 (violations, olderSchema) = try verifyBackup(url)
             } else if isDataDirectory(url) {
@@ -61,9 +75,29 @@ struct Verify: AsyncParsableCommand {
                 throw ChatError.invalidParameter(
                     "directory", "is not a data directory, a backup or a client's store: \(url.path)")
             }
-            report(violations, olderSchema)
-            if !violations.isEmpty { throw Exit.failed }
+            try finish(violations, olderSchema)
         }
+    }
+
+    private func finish(_ violations: [String], _ olderSchema: Int? = nil) throws {
+        report(violations, olderSchema)
+        if !violations.isEmpty { throw Exit.failed }
+    }
+
+    /// The URL of the database to check, or `nil` for a directory that has its messages itself.
+    private func databaseURL(_ url: URL) -> String? {
+        guard store == nil, DirectoryMarker.postgres.exists(in: url) else { return store }
+        return ProcessInfo.processInfo.environment["SCROLLBACK_STORE_URL"]
+    }
+
+    private func verifyDatabase(_ storeURL: String, filesIn url: URL) throws -> [String] {
+        let hasFiles = FileManager.default.fileExists(atPath: MediaDirectory(in: url).blobs.path)
+        var progress = StepProgress()
+        let violations = try DatabaseVerification(of: storeURL).run(
+            blobSize: hasFiles ? blobSize(in: url) : nil
+        ) { progress.show($0.rawValue, $1, of: $2) }
+        progress.finish()
+        return violations
     }
 
     private func isDataDirectory(_ url: URL) -> Bool {

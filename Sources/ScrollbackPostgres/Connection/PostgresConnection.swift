@@ -175,14 +175,14 @@ package final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Runs the statements that `body` queues, each of which may take up to an hour.
+    /// Runs the statements that `body` runs or queues, each of which may take up to an hour.
     ///
     /// The commit has the usual time limit again.
     func runLongStatements(_ body: () throws -> Void) throws {
         try enqueue(Self.allowLongStatements)
-        try body()
         socket.timeout = Self.longTimeout + .seconds(1)
         defer { socket.timeout = timeout + .seconds(1) }
+        try body()
         try sync()
     }
 

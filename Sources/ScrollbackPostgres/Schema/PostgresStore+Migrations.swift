@@ -63,6 +63,31 @@ extension PostgresStore {
         }
     }
 
+    /// Checks that this version of the server has written the tables, and that they have all rows.
+    static func checkSchema(_ connection: PostgresConnection) throws {
+        let supported = migrations.last?.number ?? 0
+        let exists = try connection.first(hasMigrations) == true
+        let found = try exists ? connection.first(newest) ?? 0 : 0
+        guard found == supported else {
+            throw ChatError.invalidParameter(
+                "store",
+                found == 0
+                    ? "names a database without a store"
+                    : "names a database with schema \(found), but this version of the program reads only \(supported). "
+                        + "Use the version of the server")
+        }
+        try checkIsComplete(connection)
+    }
+
+    /// Checks that all rows of a store were copied, if it was moved to this database.
+    static func checkIsComplete(_ connection: PostgresConnection) throws {
+        guard try connection.first(isIncomplete) != true else {
+            throw ChatError.invalidParameter(
+                "store", "names a database to which `scrollback move` has not copied everything. Run it again")
+        }
+    }
+
+    private static let hasMigrations = Statement("SELECT to_regclass('migration') IS NOT NULL") { $0.flag() }
     private static let insertStateRow = Statement(
         "INSERT INTO storeState (generation, lastCommit, newest) VALUES (?, 0, 0)")
 

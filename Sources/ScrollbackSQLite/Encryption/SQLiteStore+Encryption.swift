@@ -26,18 +26,6 @@ extension SQLiteStore {
     private func updatingEncryptionState<Answer>(_ body: (StoreEncryptionState<SQLiteConnection>) throws -> Answer)
         throws -> Answer
     {
-        try checkOpen()
-        return try translatingErrors {
-            try pool.writeWithoutTransaction { database in
-                let connection = self.connection(database)
-                defer { connection.rollBack() }
-                return try translatingErrors(on: database, "The store could not be written.") {
-                    try connection.run(SQLiteConnection.beginWrite)
-                    let answer = try body(connection.encryptionState)
-                    try connection.run(SQLiteConnection.commit)
-                    return answer
-                }
-            }
-        }
+        try writing { try body($0.encryptionState) }
     }
 }

@@ -23,6 +23,7 @@ struct ServerCrashTests {
         let url = try database.makeSchema()
         let server = try await RunningServer.start(RunningServer.withoutLimits + ["--store", url.text])
         try await Self.expectMessagesSurvive(killing: [server]) { try database.endSessions(of: url) }
+        try await Self.expectNoViolations(of: server, url.text)
         #expect(try await server.terminate() == 0)
     }
 
@@ -40,7 +41,13 @@ struct ServerCrashTests {
             try database.endSessions(of: url)
             try await nats.restart()
         }
+        try await Self.expectNoViolations(of: nodes[0], url.text)
         for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
+    }
+
+    private static func expectNoViolations(of server: RunningServer, _ store: String) async throws {
+        let verified = try await RunningServer.command(["verify", server.data.path, "--store", store], within: 600)
+        #expect(verified.code == 0 && verified.output == "no violations\n", "\(verified)")
     }
 
     /// Kills one of the servers several times while devices send to all of them, and checks that each acknowledged

@@ -31,6 +31,12 @@ import Testing
         try await RunningServer.command(["move", "--data", data.path, "--store", url.text] + arguments, within: 600)
     }
 
+    private func verify(
+        _ arguments: [String] = []
+    ) async throws -> (code: Int32, output: String, errors: String) {
+        try await RunningServer.command(["verify", data.path, "--store", url.text] + arguments, within: 600)
+    }
+
     /// Makes a group with messages, and stops the server.
     private func makeMessages(_ count: Int) async throws {
         let server = try await start()
@@ -56,6 +62,8 @@ import Testing
         #expect(names.contains("scrollback.sqlite.moved") && !names.contains { $0.hasPrefix("scrollback.sqlite-") })
         let server = try await start(["--store", url.text])
         for (old, new) in zip(before, try await views(of: server)) { #expect(old == new) }
+        let verified = try await verify()
+        #expect(verified.code == 0 && verified.output == "no violations\n", "\(verified)")
     }
 
     /// What users and administrators see.
@@ -176,6 +184,26 @@ import Testing
         let again = try await move()
         #expect(again.code == 0 && !again.errors.contains("copying rows"), "\(again.errors)")
         #expect(FileManager.default.fileExists(atPath: old.path))
+    }
+
+    @Test func `The database is checked like a file while its server runs`() async throws {
+        let server = try await start(["--store", url.text])
+        let made = try await server.admin().call(
+            "PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        for text in ["one", "two", "three"] {
+            try #require(try await server.api("alice").send(text, to: "group:crew").status == 201)
+        }
+        #expect(try await verify(["--json"]).output == #"{"violations":0,"olderSchema":null}"# + "\n")
+        try database.execute("UPDATE message SET countedIndex = 7 WHERE seq = 2", on: url)
+        try database.execute("DELETE FROM span WHERE userID = 'bob'", on: url)
+        let found = try await verify()
+        #expect(found.code == 1 && found.output.contains("group:crew"), "\(found)")
+        let other = try database.makeSchema()
+        let empty = try await RunningServer.command(["verify", data.path, "--store", other.text])
+        #expect(empty.code == 1 && empty.errors.contains("a database without a store"), "\(empty.errors)")
+        let both = try await verify(["--against", data.path])
+        #expect(both.code == 1 && both.errors.contains("against"), "\(both.errors)")
     }
 
     @Test func `Numbers of removed rows are not used again`() async throws {

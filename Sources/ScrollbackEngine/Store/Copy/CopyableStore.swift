@@ -2,6 +2,8 @@ package import ScrollbackModel
 
 /// A store whose rows can be read table by table, to copy or compare them.
 package protocol CopyableStore {
+    var storedState: StoredState { get throws }
+
     /// Returns the tables with the data of users, ordered by name.
     func storedTables() throws -> [StoredTable]
 
