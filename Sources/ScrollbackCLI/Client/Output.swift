@@ -67,6 +67,8 @@ struct Progress {
     private let isBytes: Bool
     private let isTerminal = isatty(2) == 1
     private let start = Date()
+    /// What was done before, for example by an interrupted run.
+    private var doneBefore: Int?
     private var lastShown = Date.distantPast
 
     /// Creates a progress report.
@@ -82,6 +84,7 @@ struct Progress {
     }
 
     mutating func show(_ done: Int, _ note: String = "") {
+        doneBefore = doneBefore ?? done
         let now = Date()
         guard now.timeIntervalSince(lastShown) > (isTerminal ? 0.1 : 10) else { return }
         lastShown = now
@@ -95,7 +98,7 @@ struct Progress {
 
     private func draw(_ done: Int, _ note: String) {
         let fraction = total == 0 ? 1 : min(1, Double(done) / Double(total))
-        let rate = Double(done) / max(0.001, Date().timeIntervalSince(start))
+        let rate = Double(done - (doneBefore ?? 0)) / max(0.001, Date().timeIntervalSince(start))
         let percent = String(format: "%3.0f %%", fraction * 100)
         func count(_ number: Int) -> String { isBytes ? Bytes.text(Int64(number)) : String(number) }
         let amount = "\(count(done)) of \(count(total)), \(count(Int(rate))) per second"

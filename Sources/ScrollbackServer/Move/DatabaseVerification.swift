@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import ScrollbackModel
 import ScrollbackPostgres
 package import ScrollbackSQLite
