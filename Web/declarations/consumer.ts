@@ -54,5 +54,12 @@ export async function chat(): Promise<string[]> {
   // @ts-expect-error A point is a text, a date or an object.
   await conversation.history({ before: 12 });
   end();
+  const serviceWorker = await navigator.serviceWorker.register("/worker.js");
+  await client.push.register({ serviceWorker, applicationServerKey: "BA1Hxzyi1RUM1b5" });
+  const { state } = client.push;
+  if (state.value.state === "refused") shown.push(state.value.error.code);
+  client.push.onClick((click) => shown.push(click.conversation));
+  // @ts-expect-error Web Push needs the server's key.
+  await client.push.register({ serviceWorker });
   return shown;
 }

@@ -258,6 +258,8 @@ declare module "scrollback/model/errors" {
         readonly "unknown-report": readonly [404, false];
         readonly "unknown-job": readonly [404, false];
         readonly "decryption-failed": readonly [422, false];
+        readonly "push-denied": readonly [403, false];
+        readonly "push-unavailable": readonly [501, false];
     };
     export {};
 }
@@ -2388,8 +2390,220 @@ declare module "scrollback/store/outbox" {
     };
     import { MessageContent } from "scrollback/model/message-content";
 }
+declare module "scrollback/wire/requests" {
+    /**
+     * Returns the members of attributes.
+     *
+     * @param {MessageAttributes} attributes
+     */
+    export function attributeMembers({ mentions, traits, priority, ...others }: MessageAttributes): {
+        mentions: {
+            everyone: true | undefined;
+            users: readonly string[] | undefined;
+            pushText: string | undefined;
+        } | undefined;
+        flags: {
+            storeInHistory: boolean | undefined;
+            countsUnread: boolean | undefined;
+            notifies: boolean | undefined;
+            updatesRecents: boolean | undefined;
+        } | undefined;
+        priority: "high" | "low" | undefined;
+        /**
+         * An application-defined JSON object of at most 32 KiB.
+         */
+        metadata?: Readonly<Record<string, unknown>> | undefined;
+        /**
+         * Application-defined JSON of at most 32 KiB.
+         */
+        extra?: unknown;
+        /**
+         * An application-defined name to filter by, 1...128 bytes of UTF-8.
+         */
+        customType?: string | undefined;
+        /**
+         * The push options as a JSON object of at most 32 KiB.
+         */
+        push?: Readonly<Record<string, unknown>> | undefined;
+        /**
+         * The message that this one replies to, whether or not it exists.
+         */
+        replyTo?: string | undefined;
+    };
+    /**
+     * Returns the request that sends a change of the user's own state.
+     *
+     * @param {string} conversation
+     * @param {StateChange} change
+     * @returns {FrameRequest}
+     */
+    export function changeState(conversation: string, change: StateChange): FrameRequest;
+    export function getHistory(conversation: string, { before, after, around, ...others }: HistoryQuery): FrameRequest;
+    export function submissionMembers({ id, content, attributes }: Submission): {
+        mentions: {
+            everyone: true | undefined;
+            users: readonly string[] | undefined;
+            pushText: string | undefined;
+        } | undefined;
+        flags: {
+            storeInHistory: boolean | undefined;
+            countsUnread: boolean | undefined;
+            notifies: boolean | undefined;
+            updatesRecents: boolean | undefined;
+        } | undefined;
+        priority: "high" | "low" | undefined;
+        /**
+         * An application-defined JSON object of at most 32 KiB.
+         */
+        metadata?: Readonly<Record<string, unknown>> | undefined;
+        /**
+         * Application-defined JSON of at most 32 KiB.
+         */
+        extra?: unknown;
+        /**
+         * An application-defined name to filter by, 1...128 bytes of UTF-8.
+         */
+        customType?: string | undefined;
+        /**
+         * The push options as a JSON object of at most 32 KiB.
+         */
+        push?: Readonly<Record<string, unknown>> | undefined;
+        /**
+         * The message that this one replies to, whether or not it exists.
+         */
+        replyTo?: string | undefined;
+        id: string;
+        type: string;
+        content: Readonly<Record<string, unknown>>;
+    };
+    export function syncWindow(cursor: string | null, limit: number): FrameRequest;
+    export function syncLogs(positions: readonly LogPosition[]): FrameRequest;
+    /** The maximum number of conversations in a request for heads. */
+    export const maximumHeads: 100;
+    export function getHeads(conversations: readonly string[]): FrameRequest;
+    /** The maximum number of conversations in a request that marks several as read. */
+    export const maximumReads: 500;
+    export function markSeveralRead(marks: readonly ReadMark[]): FrameRequest;
+    /** The maximum number of messages in a request for their current state. */
+    export const maximumRefreshed: 20;
+    export function refreshMessages(messages: readonly {
+        conversation: string;
+        id: string;
+    }[]): FrameRequest;
+    /** The maximum number of users in a request for profiles or presence. */
+    export const maximumUsers: 100;
+    export function listPushDevices(): FrameRequest;
+    export function putPushDevice(device: PushDevice): FrameRequest;
+    export function dropPushDevice(device: string): FrameRequest;
+    export type EpochPosition = import("scrollback/model/conversation-head").EpochPosition;
+    export type StateChange = import("scrollback/model/conversation-head").StateChange;
+    export type LogPosition = import("scrollback/model/log").LogPosition;
+    export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
+    export type Submission = import("scrollback/model/message").Submission;
+    export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
+    /**
+     * A point in a log: `latest`, `earliest`, `firstUnread`, a sequence number, a message, a timetoken or a date.
+     */
+    export type HistoryPoint = "latest" | "earliest" | "firstUnread" | {
+        seq: number;
+    } | {
+        id: string;
+    } | {
+        timetoken: string;
+    } | Date;
+    /**
+     * A page of history: its start, its direction and its size. At most one of `before`, `after`, `around` and `cursor`.
+     */
+    export type HistoryQuery = {
+        /**
+         * Reads messages older than this point.
+         */
+        before?: HistoryPoint | undefined;
+        /**
+         * Reads messages newer than this point.
+         */
+        after?: HistoryPoint | undefined;
+        /**
+         * Reads messages on both sides of this point.
+         */
+        around?: HistoryPoint | undefined;
+        /**
+         * Continues a page.
+         */
+        cursor?: string | undefined;
+        /**
+         * The maximum number of messages, 0...100.
+         */
+        limit?: number | undefined;
+        /**
+         * The maximum number of older messages around a point.
+         */
+        beforeLimit?: number | undefined;
+        /**
+         * The maximum number of newer messages around a point.
+         */
+        afterLimit?: number | undefined;
+        sort?: "newestFirst" | "oldestFirst" | undefined;
+        /**
+         * The filters, of which all must match; see `Documentation/protocol.md`.
+         */
+        types?: string[] | undefined;
+        excludedTypes?: string[] | undefined;
+        customTypes?: string[] | undefined;
+        senders?: string[] | undefined;
+        mentionsMe?: boolean | undefined;
+        hasMedia?: boolean | undefined;
+        thread?: string | undefined;
+        excludesReplies?: boolean | undefined;
+    };
+    /**
+     * A read marker in one of several conversations. `userRev` is the newest user revision that the device knew.
+     */
+    export type ReadMark = {
+        conversation: string;
+        seq: number;
+        epoch: string;
+        userRev: number | null;
+    };
+    /**
+     * The registration of a browser for pushes.
+     */
+    export type PushDevice = {
+        device: string;
+        service: "web";
+        /**
+         * The endpoint of the subscription.
+         */
+        token: string;
+        language: string | undefined;
+        keys: {
+            p256dh: string;
+            auth: string;
+        };
+    };
+}
 declare module "scrollback/store/meta" {
+    /** @typedef {import("scrollback/model/errors").Problem} Problem */
+    /** @typedef {import("scrollback/wire/requests").PushDevice} PushDevice */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /**
+     * The desired registration of this browser for pushes, and the parts that renew its subscription.
+     *
+     * @typedef {object} PushSubscriber
+     * @property {PushDevice} device
+     * @property {string} scope The scope of the service worker.
+     * @property {string} applicationServerKey
+     */
+    /**
+     * The state of this browser's registration for pushes.
+     *
+     * @typedef {object} PushRow
+     * @property {PushSubscriber | null} wanted `null` for no registration.
+     * @property {boolean} isAcknowledged Whether the server has accepted it, as far as the client knows.
+     * @property {Problem | null} refusal Why the server rejected it.
+     * @property {number} version The number of the change.
+     */
     /**
      * The values of the store `meta`.
      *
@@ -2406,6 +2620,7 @@ declare module "scrollback/store/meta" {
      * @property {string} draftCursor The cursor of the last list of drafts.
      * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
      * @property {number} draftVersion The number of the last change of a draft on this device.
+     * @property {PushRow} push This browser's registration for pushes.
      * @property {string} checkpoint The newest checkpoint that covers everything in the store.
      */
     /**
@@ -2435,7 +2650,41 @@ declare module "scrollback/store/meta" {
     export function saveCursor(transaction: Transaction, cursor: string, isLastWindow: boolean): Promise<void>;
     export function setMeta<Name extends keyof Meta>(transaction: Transaction, name: Name, value: Meta[Name]): Promise<void>;
     export function hasCompletedSync(transaction: Transaction): Promise<boolean>;
+    export type Problem = import("scrollback/model/errors").Problem;
+    export type PushDevice = import("scrollback/wire/requests").PushDevice;
     export type Transaction = import("scrollback/store/database").Transaction;
+    /**
+     * The desired registration of this browser for pushes, and the parts that renew its subscription.
+     */
+    export type PushSubscriber = {
+        device: PushDevice;
+        /**
+         * The scope of the service worker.
+         */
+        scope: string;
+        applicationServerKey: string;
+    };
+    /**
+     * The state of this browser's registration for pushes.
+     */
+    export type PushRow = {
+        /**
+         * `null` for no registration.
+         */
+        wanted: PushSubscriber | null;
+        /**
+         * Whether the server has accepted it, as far as the client knows.
+         */
+        isAcknowledged: boolean;
+        /**
+         * Why the server rejected it.
+         */
+        refusal: Problem | null;
+        /**
+         * The number of the change.
+         */
+        version: number;
+    };
     /**
      * The values of the store `meta`.
      */
@@ -2479,6 +2728,10 @@ declare module "scrollback/store/meta" {
          * The number of the last change of a draft on this device.
          */
         draftVersion: number;
+        /**
+         * This browser's registration for pushes.
+         */
+        push: PushRow;
         /**
          * The newest checkpoint that covers everything in the store.
          */
@@ -4218,180 +4471,6 @@ declare module "scrollback/store/counts" {
     export type Replacement = import("scrollback/store/log").Replacement;
     export type OpenConversation = import("scrollback/store/records").OpenConversation;
 }
-declare module "scrollback/wire/requests" {
-    /**
-     * Returns the members of attributes.
-     *
-     * @param {MessageAttributes} attributes
-     */
-    export function attributeMembers({ mentions, traits, priority, ...others }: MessageAttributes): {
-        mentions: {
-            everyone: true | undefined;
-            users: readonly string[] | undefined;
-            pushText: string | undefined;
-        } | undefined;
-        flags: {
-            storeInHistory: boolean | undefined;
-            countsUnread: boolean | undefined;
-            notifies: boolean | undefined;
-            updatesRecents: boolean | undefined;
-        } | undefined;
-        priority: "high" | "low" | undefined;
-        /**
-         * An application-defined JSON object of at most 32 KiB.
-         */
-        metadata?: Readonly<Record<string, unknown>> | undefined;
-        /**
-         * Application-defined JSON of at most 32 KiB.
-         */
-        extra?: unknown;
-        /**
-         * An application-defined name to filter by, 1...128 bytes of UTF-8.
-         */
-        customType?: string | undefined;
-        /**
-         * The push options as a JSON object of at most 32 KiB.
-         */
-        push?: Readonly<Record<string, unknown>> | undefined;
-        /**
-         * The message that this one replies to, whether or not it exists.
-         */
-        replyTo?: string | undefined;
-    };
-    /**
-     * Returns the request that sends a change of the user's own state.
-     *
-     * @param {string} conversation
-     * @param {StateChange} change
-     * @returns {FrameRequest}
-     */
-    export function changeState(conversation: string, change: StateChange): FrameRequest;
-    export function getHistory(conversation: string, { before, after, around, ...others }: HistoryQuery): FrameRequest;
-    export function submissionMembers({ id, content, attributes }: Submission): {
-        mentions: {
-            everyone: true | undefined;
-            users: readonly string[] | undefined;
-            pushText: string | undefined;
-        } | undefined;
-        flags: {
-            storeInHistory: boolean | undefined;
-            countsUnread: boolean | undefined;
-            notifies: boolean | undefined;
-            updatesRecents: boolean | undefined;
-        } | undefined;
-        priority: "high" | "low" | undefined;
-        /**
-         * An application-defined JSON object of at most 32 KiB.
-         */
-        metadata?: Readonly<Record<string, unknown>> | undefined;
-        /**
-         * Application-defined JSON of at most 32 KiB.
-         */
-        extra?: unknown;
-        /**
-         * An application-defined name to filter by, 1...128 bytes of UTF-8.
-         */
-        customType?: string | undefined;
-        /**
-         * The push options as a JSON object of at most 32 KiB.
-         */
-        push?: Readonly<Record<string, unknown>> | undefined;
-        /**
-         * The message that this one replies to, whether or not it exists.
-         */
-        replyTo?: string | undefined;
-        id: string;
-        type: string;
-        content: Readonly<Record<string, unknown>>;
-    };
-    export function syncWindow(cursor: string | null, limit: number): FrameRequest;
-    export function syncLogs(positions: readonly LogPosition[]): FrameRequest;
-    /** The maximum number of conversations in a request for heads. */
-    export const maximumHeads: 100;
-    export function getHeads(conversations: readonly string[]): FrameRequest;
-    /** The maximum number of conversations in a request that marks several as read. */
-    export const maximumReads: 500;
-    export function markSeveralRead(marks: readonly ReadMark[]): FrameRequest;
-    /** The maximum number of messages in a request for their current state. */
-    export const maximumRefreshed: 20;
-    export function refreshMessages(messages: readonly {
-        conversation: string;
-        id: string;
-    }[]): FrameRequest;
-    /** The maximum number of users in a request for profiles or presence. */
-    export const maximumUsers: 100;
-    export type EpochPosition = import("scrollback/model/conversation-head").EpochPosition;
-    export type StateChange = import("scrollback/model/conversation-head").StateChange;
-    export type LogPosition = import("scrollback/model/log").LogPosition;
-    export type JSONObject = import("scrollback/model/message-content").JSONObject;
-    export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
-    export type Submission = import("scrollback/model/message").Submission;
-    export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
-    /**
-     * A point in a log: `latest`, `earliest`, `firstUnread`, a sequence number, a message, a timetoken or a date.
-     */
-    export type HistoryPoint = "latest" | "earliest" | "firstUnread" | {
-        seq: number;
-    } | {
-        id: string;
-    } | {
-        timetoken: string;
-    } | Date;
-    /**
-     * A page of history: its start, its direction and its size. At most one of `before`, `after`, `around` and `cursor`.
-     */
-    export type HistoryQuery = {
-        /**
-         * Reads messages older than this point.
-         */
-        before?: HistoryPoint | undefined;
-        /**
-         * Reads messages newer than this point.
-         */
-        after?: HistoryPoint | undefined;
-        /**
-         * Reads messages on both sides of this point.
-         */
-        around?: HistoryPoint | undefined;
-        /**
-         * Continues a page.
-         */
-        cursor?: string | undefined;
-        /**
-         * The maximum number of messages, 0...100.
-         */
-        limit?: number | undefined;
-        /**
-         * The maximum number of older messages around a point.
-         */
-        beforeLimit?: number | undefined;
-        /**
-         * The maximum number of newer messages around a point.
-         */
-        afterLimit?: number | undefined;
-        sort?: "newestFirst" | "oldestFirst" | undefined;
-        /**
-         * The filters, of which all must match; see `Documentation/protocol.md`.
-         */
-        types?: string[] | undefined;
-        excludedTypes?: string[] | undefined;
-        customTypes?: string[] | undefined;
-        senders?: string[] | undefined;
-        mentionsMe?: boolean | undefined;
-        hasMedia?: boolean | undefined;
-        thread?: string | undefined;
-        excludesReplies?: boolean | undefined;
-    };
-    /**
-     * A read marker in one of several conversations. `userRev` is the newest user revision that the device knew.
-     */
-    export type ReadMark = {
-        conversation: string;
-        seq: number;
-        epoch: string;
-        userRev: number | null;
-    };
-}
 declare module "scrollback/store/settings" {
     /**
      * Returns the unconfirmed settings of a conversation.
@@ -5969,6 +6048,150 @@ declare module "scrollback/client/outbox-driver" {
     export type Driver = import("scrollback/client/driver").Driver;
     import { ScrollbackError } from "scrollback/model/errors";
 }
+declare module "scrollback/client/push" {
+    /**
+     * Registers the current subscription if the browser replaced or ended the registered one. If the user took back the
+     * permission, or the app removed the service worker, it unregisters.
+     *
+     * @param {Core} core
+     */
+    export function renewSubscription(core: Core): Promise<void>;
+    export namespace pushSubject {
+        const id: string;
+    }
+    /**
+     * The state of this browser's registration for pushes.
+     *
+     * - `off`: not registered, and the server has confirmed it
+     * - `waiting`: the last change is stored in this browser, and sent to the server when there is a connection
+     * - `registered`: the server sends pushes to this browser
+     * - `refused`: the server rejected the registration with `error`; the client tries again on the next connection
+     *
+     * @typedef {{state: "off" | "waiting" | "registered"} | {state: "refused", error: ScrollbackError}} PushState
+     */
+    /**
+     * A notification that the user clicked.
+     *
+     * @typedef {object} PushClick
+     * @property {string} conversation
+     * @property {string} message The ID of the message.
+     * @property {string | null} data The sender's data for the app.
+     */
+    /** Push notifications to this browser (Web Push). */
+    export class Push {
+        /** @param {Core} core */
+        constructor(core: Core);
+        /**
+         * The state of the registration.
+         *
+         * @type {LiveView<PushState>}
+         */
+        state: LiveView<PushState>;
+        /**
+         * Asks the user for the permission to show notifications, and registers this browser for pushes to the user. Browsers
+         * ask only after a click.
+         *
+         * The promise resolves when the registration is stored in this browser. The client then sends it to the server, and
+         * again if the server has lost it or the browser has changed the subscription. A subscription belongs to the user who
+         * registered it last.
+         *
+         * @param {object} options
+         * @param {ServiceWorkerRegistration} options.serviceWorker The registration of a service worker that imports
+         *   `push-worker.js`, as `navigator.serviceWorker.register()` returns it.
+         * @param {string} options.applicationServerKey The public key of the server's Web Push key pair, in base64url.
+         * @param {string} [options.language] The language of the texts, a BCP 47 tag, unless the user's preferences name one.
+         *   The default is the language of the browser.
+         * @throws {ScrollbackError} `invalid-parameter`. `push-denied` if the user doesn't allow notifications.
+         *   `push-unavailable` if this page or browser has no Web Push. `unreachable` if the browser's push service did not
+         *   answer. `local-storage` if the registration can't be stored.
+         */
+        register({ serviceWorker, applicationServerKey, language }: {
+            serviceWorker: ServiceWorkerRegistration;
+            applicationServerKey: string;
+            language?: string | undefined;
+        }): Promise<void>;
+        /**
+         * Ends pushes to this browser: the browser's subscription at once, and the registration as soon as the server can be
+         * reached. Signing out does the same.
+         *
+         * @throws {ScrollbackError} `local-storage` if the change can't be stored.
+         */
+        unregister(): Promise<void>;
+        /** Ends pushes before the data of the registration is deleted, as far as that is possible within 3 seconds. */
+        signOut(): Promise<void>;
+        /**
+         * Calls a function when the user clicks a notification while a page of the app is open, which is then in front. Show
+         * the conversation there.
+         *
+         * @param {(click: PushClick) => void} listener
+         * @returns {() => void} A function that ends it.
+         */
+        onClick(listener: (click: PushClick) => void): () => void;
+        #private;
+    }
+    export type PushRow = import("scrollback/store/meta").PushRow;
+    export type PushSubscriber = import("scrollback/store/meta").PushSubscriber;
+    export type Core = import("scrollback/client/core").Core;
+    /**
+     * The state of this browser's registration for pushes.
+     *
+     * - `off`: not registered, and the server has confirmed it
+     * - `waiting`: the last change is stored in this browser, and sent to the server when there is a connection
+     * - `registered`: the server sends pushes to this browser
+     * - `refused`: the server rejected the registration with `error`; the client tries again on the next connection
+     */
+    export type PushState = {
+        state: "off" | "waiting" | "registered";
+    } | {
+        state: "refused";
+        error: ScrollbackError;
+    };
+    /**
+     * A notification that the user clicked.
+     */
+    export type PushClick = {
+        conversation: string;
+        /**
+         * The ID of the message.
+         */
+        message: string;
+        /**
+         * The sender's data for the app.
+         */
+        data: string | null;
+    };
+    import { LiveView } from "scrollback/client/live-view";
+    import { ScrollbackError } from "scrollback/model/errors";
+}
+declare module "scrollback/client/push-driver" {
+    /** @typedef {import("scrollback/model/message-content").JSONObject} JSONObject */
+    /** @typedef {import("scrollback/store/meta").PushRow} PushRow */
+    /** @typedef {import("scrollback/wire/requests").PushDevice} PushDevice */
+    /** @typedef {import("scrollback/client/driver").Answer} Answer */
+    /** @typedef {import("scrollback/client/driver").Driver} Driver */
+    /**
+     * Registers this browser for pushes, one request at a time, until the server accepts it.
+     *
+     * On each connection it checks once that the server still has the registration. The server may have been restored from
+     * a backup, or removed the device because a push service rejected it.
+     */
+    export class PushDriver {
+        /** @param {Driver} driver */
+        constructor(driver: Driver);
+        disconnected(): void;
+        connected(): Promise<void>;
+        /** Continues after a temporary error or a change of the registration. */
+        resume(): Promise<void>;
+        /** Sends the next step of the registration. */
+        send(): Promise<void>;
+        #private;
+    }
+    export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type PushRow = import("scrollback/store/meta").PushRow;
+    export type PushDevice = import("scrollback/wire/requests").PushDevice;
+    export type Answer = import("scrollback/client/driver").Answer;
+    export type Driver = import("scrollback/client/driver").Driver;
+}
 declare module "scrollback/client/settings-driver" {
     /**
      * Sends the user's read positions and settings, at most one change at a time for each conversation.
@@ -6414,6 +6637,7 @@ declare module "scrollback/client/driver" {
         sync: SyncDriver;
         settings: SettingsDriver;
         drafts: DraftsDriver;
+        push: PushDriver;
         live: LiveState;
         get now(): number;
         get isOnline(): boolean;
@@ -6487,6 +6711,8 @@ declare module "scrollback/client/driver" {
         type: "settingChanged";
     } | {
         type: "draftChanged";
+    } | {
+        type: "pushChanged";
     } | {
         type: "token";
         generation: number;
@@ -6565,6 +6791,7 @@ declare module "scrollback/client/driver" {
     import { SyncDriver } from "scrollback/client/sync-driver";
     import { SettingsDriver } from "scrollback/client/settings-driver";
     import { DraftsDriver } from "scrollback/client/drafts-driver";
+    import { PushDriver } from "scrollback/client/push-driver";
     import { LiveState } from "scrollback/client/live-state";
     import { ScrollbackError } from "scrollback/model/errors";
 }
@@ -6763,7 +6990,7 @@ declare module "scrollback/client/core" {
     /** A call of another tab. @typedef {{type: "request", request: FrameRequest, timeout: number}
      *   | {type: "retry" | "cancel", id: string}} Call */
     /**
-     * What a change concerns: the list of recent conversations, or one conversation.
+     * What a change concerns: the list of recent conversations, one conversation, or the registration for pushes.
      *
      * @typedef {"recents" | {id: string}} Subject
      */
@@ -7051,7 +7278,7 @@ declare module "scrollback/client/core" {
         headAtEntry: number;
     };
     /**
-     * What a change concerns: the list of recent conversations, or one conversation.
+     * What a change concerns: the list of recent conversations, one conversation, or the registration for pushes.
      */
     export type Subject = "recents" | {
         id: string;
@@ -7937,6 +8164,8 @@ declare module "scrollback/client/chat-client" {
         static open({ server, user, token, sharesPresence, store }: ClientOptions): Promise<ChatClient>;
         /** @param {Core} core */
         constructor(core: Core);
+        /** Push notifications to this browser. */
+        push: Push;
         get user(): string;
         /** The state of the connection, which all tabs share. */
         get connection(): import("scrollback").Observable<import("scrollback/client/core").ConnectionState>;
@@ -7958,7 +8187,7 @@ declare module "scrollback/client/chat-client" {
          */
         requestPersistence(): Promise<boolean>;
         /**
-         * Closes the client and deletes its data from this browser.
+         * Closes the client, ends pushes, and deletes its data from this browser.
          *
          * @param {{discardsUnsent?: boolean}} [options] Whether to delete messages that were not sent yet.
          * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set.
@@ -8126,6 +8355,7 @@ declare module "scrollback/client/chat-client" {
          */
         store?: string | null | undefined;
     };
+    import { Push } from "scrollback/client/push";
     import { LiveView } from "scrollback/client/live-view";
     import { Conversation } from "scrollback/client/conversation";
     import { Core } from "scrollback/client/core";
@@ -8134,6 +8364,7 @@ declare module "scrollback" {
     export { ChatClient } from "scrollback/client/chat-client";
     export { Conversation } from "scrollback/client/conversation";
     export { Observable } from "scrollback/client/observable";
+    export { Push } from "scrollback/client/push";
     export { SendHandle } from "scrollback/client/send-handle";
     export { Threads } from "scrollback/client/threads";
     export { Timeline } from "scrollback/client/timeline";
@@ -8142,6 +8373,8 @@ declare module "scrollback" {
     export { MessageContent } from "scrollback/model/message-content";
     export { Message } from "scrollback/model/message";
     export type ClientEvent = import("scrollback/client/core").ClientEvent;
+    export type PushClick = import("scrollback/client/push").PushClick;
+    export type PushState = import("scrollback/client/push").PushState;
     export type TimelineItem = import("scrollback/client/timeline").TimelineItem;
     export type ThreadsView = import("scrollback/client/threads").ThreadsView;
     export type TimelineView = import("scrollback/client/timeline").TimelineView;

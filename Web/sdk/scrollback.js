@@ -8,6 +8,7 @@
 export { ChatClient } from "./client/chat-client.js";
 export { Conversation } from "./client/conversation.js";
 export { Observable } from "./client/observable.js";
+export { Push } from "./client/push.js";
 export { SendHandle } from "./client/send-handle.js";
 export { Threads } from "./client/threads.js";
 export { Timeline } from "./client/timeline.js";
@@ -17,6 +18,8 @@ export { MessageContent } from "./model/message-content.js";
 export { Message } from "./model/message.js";
 
 /** @typedef {import("./client/core.js").ClientEvent} ClientEvent */
+/** @typedef {import("./client/push.js").PushClick} PushClick */
+/** @typedef {import("./client/push.js").PushState} PushState */
 /** @typedef {import("./client/timeline.js").TimelineItem} TimelineItem */
 /** @typedef {import("./client/threads.js").ThreadsView} ThreadsView */
 /** @typedef {import("./client/timeline.js").TimelineView} TimelineView */

@@ -14,6 +14,7 @@ import { Conversation, decodeSearch } from "./conversation.js";
 import { Core } from "./core.js";
 import { download } from "./files.js";
 import { LiveView } from "./live-view.js";
+import { Push } from "./push.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
@@ -78,6 +79,8 @@ export class ChatClient {
   /** @param {Core} core */
   constructor(core) {
     this.#core = core;
+    /** Push notifications to this browser. */
+    this.push = new Push(core);
   }
 
   get user() {
@@ -124,7 +127,7 @@ export class ChatClient {
   }
 
   /**
-   * Closes the client and deletes its data from this browser.
+   * Closes the client, ends pushes, and deletes its data from this browser.
    *
    * @param {{discardsUnsent?: boolean}} [options] Whether to delete messages that were not sent yet.
    * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set.
@@ -134,6 +137,7 @@ export class ChatClient {
     if (unsent > 0 && !discardsUnsent) {
       throw new ScrollbackError("conflict", `${unsent} messages or changes were not sent. Set discardsUnsent.`);
     }
+    await this.push.signOut();
     await this.#core.close();
     await Store.delete(this.#core.owner);
   }

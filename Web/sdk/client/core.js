@@ -83,7 +83,7 @@ import { Tabs } from "./tabs.js";
  *   | {type: "retry" | "cancel", id: string}} Call */
 
 /**
- * What a change concerns: the list of recent conversations, or one conversation.
+ * What a change concerns: the list of recent conversations, one conversation, or the registration for pushes.
  *
  * @typedef {"recents" | {id: string}} Subject
  */

@@ -12,6 +12,7 @@ import { ReceivedIDs } from "../sync/received-ids.js";
 import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
 import { OutboxDriver } from "./outbox-driver.js";
+import { PushDriver } from "./push-driver.js";
 import { SettingsDriver } from "./settings-driver.js";
 import { SyncDriver } from "./sync-driver.js";
 import { Connection } from "./transport.js";
@@ -38,7 +39,7 @@ import { Connection } from "./transport.js";
  * An input of the loop.
  *
  * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"}
- *   | {type: "tick", due: number} | {type: "settingChanged"} | {type: "draftChanged"}
+ *   | {type: "tick", due: number} | {type: "settingChanged"} | {type: "draftChanged"} | {type: "pushChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -122,6 +123,7 @@ export class Driver {
     this.sync = new SyncDriver(this);
     this.settings = new SettingsDriver(this);
     this.drafts = new DraftsDriver(this);
+    this.push = new PushDriver(this);
     this.live = new LiveState(this);
   }
 
@@ -234,6 +236,9 @@ export class Driver {
         return await this.settings.send();
       case "draftChanged":
         return await this.drafts.sync();
+      case "pushChanged":
+        await this.push.resume();
+        return await this.reconnectNow();
       case "fetchHeads":
         return this.sync.fetchHeads(input.ids);
       case "behind":
@@ -411,6 +416,7 @@ export class Driver {
     await this.outbox.connected();
     await this.settings.send();
     await this.drafts.sync();
+    await this.push.connected();
   }
 
   #publishPhase() {
@@ -448,6 +454,7 @@ export class Driver {
     this.sync.disconnected();
     this.settings.disconnected();
     this.drafts.disconnected();
+    this.push.disconnected();
     this.live.disconnected();
     const unanswered = [...this.#requests.values()];
     this.#requests.clear();
@@ -541,6 +548,7 @@ export class Driver {
     await this.sync.recoverFromRollback();
     await this.settings.send();
     await this.drafts.resume();
+    await this.push.resume();
   }
 
   /**

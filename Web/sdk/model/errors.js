@@ -50,6 +50,8 @@ const codes = /** @type {const} */ ({
   "unknown-report": [404, false],
   "unknown-job": [404, false],
   "decryption-failed": [422, false],
+  "push-denied": [403, false],
+  "push-unavailable": [501, false],
 });
 
 /**

@@ -1,6 +1,27 @@
 // @ts-check
 
+/** @typedef {import("../model/errors.js").Problem} Problem */
+/** @typedef {import("../wire/requests.js").PushDevice} PushDevice */
 /** @typedef {import("./database.js").Transaction} Transaction */
+
+/**
+ * The desired registration of this browser for pushes, and the parts that renew its subscription.
+ *
+ * @typedef {object} PushSubscriber
+ * @property {PushDevice} device
+ * @property {string} scope The scope of the service worker.
+ * @property {string} applicationServerKey
+ */
+
+/**
+ * The state of this browser's registration for pushes.
+ *
+ * @typedef {object} PushRow
+ * @property {PushSubscriber | null} wanted `null` for no registration.
+ * @property {boolean} isAcknowledged Whether the server has accepted it, as far as the client knows.
+ * @property {Problem | null} refusal Why the server rejected it.
+ * @property {number} version The number of the change.
+ */
 
 /**
  * The values of the store `meta`.
@@ -18,6 +39,7 @@
  * @property {string} draftCursor The cursor of the last list of drafts.
  * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
  * @property {number} draftVersion The number of the last change of a draft on this device.
+ * @property {PushRow} push This browser's registration for pushes.
  * @property {string} checkpoint The newest checkpoint that covers everything in the store.
  */
 

@@ -191,3 +191,29 @@ export const refreshMessages = (messages) => ({ type: "refresh", messages });
 
 /** The maximum number of users in a request for profiles or presence. */
 export const maximumUsers = 100;
+
+/**
+ * The registration of a browser for pushes.
+ *
+ * @typedef {object} PushDevice
+ * @property {string} device
+ * @property {"web"} service
+ * @property {string} token The endpoint of the subscription.
+ * @property {string | undefined} language
+ * @property {{p256dh: string, auth: string}} keys
+ */
+
+/** @returns {FrameRequest} */
+export const listPushDevices = () => ({ type: "pushDevices" });
+
+/**
+ * @param {PushDevice} device
+ * @returns {FrameRequest}
+ */
+export const putPushDevice = (device) => ({ type: "putPushDevice", ...device });
+
+/**
+ * @param {string} device
+ * @returns {FrameRequest}
+ */
+export const dropPushDevice = (device) => ({ type: "dropPushDevice", device });
