@@ -54,6 +54,10 @@ export async function chat(): Promise<string[]> {
   // @ts-expect-error A point is a text, a date or an object.
   await conversation.history({ before: 12 });
   end();
+  await conversation.schedule("later", new Date());
+  // @ts-expect-error A time is a date.
+  await conversation.schedule("later", 0);
+  for (const { sendAt } of await client.scheduledMessages()) shown.push(sendAt.toISOString());
   const serviceWorker = await navigator.serviceWorker.register("/worker.js");
   await client.push.register({ serviceWorker, applicationServerKey: "BA1Hxzyi1RUM1b5" });
   const { state } = client.push;

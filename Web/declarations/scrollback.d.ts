@@ -1860,6 +1860,11 @@ declare module "scrollback/model/decode" {
      */
     export function decodeCounter(json: JSONObject, name: string): number;
     /**
+     * @param {JSONObject} json
+     * @param {string} name
+     */
+    export function decodeDate(json: JSONObject, name: string): Date;
+    /**
      * Returns a list of pairs of sequence numbers, both inclusive.
      *
      * @param {JSONObject} json
@@ -1867,6 +1872,11 @@ declare module "scrollback/model/decode" {
      * @returns {SeqRangeSet}
      */
     export function decodeRanges(json: JSONObject, name: string): SeqRangeSet;
+    /**
+     * @param {JSONObject} json
+     * @returns {MessageAttributes}
+     */
+    export function decodeAttributes(json: JSONObject): MessageAttributes;
     /**
      * @param {unknown} value
      * @returns {Message}
@@ -1925,6 +1935,46 @@ declare module "scrollback/model/decode" {
     export type TransientMessage = import("scrollback/model/message").TransientMessage;
     import { SeqRangeSet } from "scrollback/model/seq-range-set";
     import { Message } from "scrollback/model/message";
+}
+declare module "scrollback/model/limits" {
+    /**
+     * The limits that the server and the client share. A server announces its own limits in `welcome`.
+     *
+     * @typedef {object} Limits
+     * @property {number} frameBytes The maximum size of a frame or body in bytes.
+     * @property {number} contentBytes The maximum size of the content of one message in bytes of JSON.
+     * @property {number} attributeBytes The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
+     *   JSON.
+     * @property {number} pageSize The maximum number of messages in a page of history, and of elements in other lists.
+     */
+    /**
+     * The limits of this version.
+     *
+     * @type {Readonly<Limits>}
+     */
+    export const standardLimits: Readonly<Limits>;
+    /**
+     * The limits that the server and the client share. A server announces its own limits in `welcome`.
+     */
+    export type Limits = {
+        /**
+         * The maximum size of a frame or body in bytes.
+         */
+        frameBytes: number;
+        /**
+         * The maximum size of the content of one message in bytes of JSON.
+         */
+        contentBytes: number;
+        /**
+         * The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
+         * JSON.
+         */
+        attributeBytes: number;
+        /**
+         * The maximum number of messages in a page of history, and of elements in other lists.
+         */
+        pageSize: number;
+    };
 }
 declare module "scrollback/sync/outbox-item" {
     export function outboxItem(fields: Pick<OutboxItem, "id" | "conversation" | "ordinal" | "createdAt"> & Partial<OutboxItem>): OutboxItem;
@@ -2327,6 +2377,10 @@ declare module "scrollback/store/outbox" {
     export type OutboxRequest = {
         type: "send";
         submission: Submission;
+    } | {
+        type: "schedule";
+        submission: Submission;
+        sendAt: Date;
     } | {
         type: "edit";
         message: string;
@@ -3224,46 +3278,6 @@ declare module "scrollback/store/people" {
     export const profileLifetime: number;
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type Transaction = import("scrollback/store/database").Transaction;
-}
-declare module "scrollback/model/limits" {
-    /**
-     * The limits that the server and the client share. A server announces its own limits in `welcome`.
-     *
-     * @typedef {object} Limits
-     * @property {number} frameBytes The maximum size of a frame or body in bytes.
-     * @property {number} contentBytes The maximum size of the content of one message in bytes of JSON.
-     * @property {number} attributeBytes The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
-     *   JSON.
-     * @property {number} pageSize The maximum number of messages in a page of history, and of elements in other lists.
-     */
-    /**
-     * The limits of this version.
-     *
-     * @type {Readonly<Limits>}
-     */
-    export const standardLimits: Readonly<Limits>;
-    /**
-     * The limits that the server and the client share. A server announces its own limits in `welcome`.
-     */
-    export type Limits = {
-        /**
-         * The maximum size of a frame or body in bytes.
-         */
-        frameBytes: number;
-        /**
-         * The maximum size of the content of one message in bytes of JSON.
-         */
-        contentBytes: number;
-        /**
-         * The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
-         * JSON.
-         */
-        attributeBytes: number;
-        /**
-         * The maximum number of messages in a page of history, and of elements in other lists.
-         */
-        pageSize: number;
-    };
 }
 declare module "scrollback/sync/log-edit" {
     /** @typedef {import("scrollback/model/message").Message} Message */
@@ -7737,6 +7751,11 @@ declare module "scrollback/client/conversation" {
         /** Whether the server's index is incomplete; the same search finds more later. */
         isIndexing: boolean;
     };
+    /**
+     * @param {unknown} value
+     * @returns {ScheduledMessage}
+     */
+    export function decodeScheduled(value: unknown): ScheduledMessage;
     /** A conversation as the client's user sees it. */
     export class Conversation {
         /**
@@ -7808,6 +7827,25 @@ declare module "scrollback/client/conversation" {
             type?: string | undefined;
             media?: Partial<import("scrollback/model/message-content").Media> | undefined;
         } | undefined, attributes?: import("scrollback/model/message").MessageAttributes | undefined): Promise<SendHandle>;
+        /**
+         * Lets the server send a message at a later time.
+         *
+         * The promise resolves when the request is stored in this browser. The client sends it when it is online; if the time
+         * has passed by then, the server sends the message at once. The server checks the message when its time comes.
+         * {@link ChatClient.scheduledMessages} lists the messages, also those that the server refused.
+         *
+         * @param {string | MessageContent} content A text, or any content.
+         * @param {Date} sendAt At most 366 days ahead.
+         * @param {MessageAttributes} [attributes]
+         * @param {{replacing?: string}} [options] `replacing` is the ID of a scheduled message that this one replaces.
+         * @returns {Promise<SendHandle>} A handle that completes when the server has the message. Its ID is the message's,
+         *   unless it replaces one.
+         * @throws {ScrollbackError} `invalid-parameter` or `too-large` if the message is invalid. `local-storage` if the
+         *   browser can't store it. The server can refuse it: the handle then has the state `failed`.
+         */
+        schedule(content: string | MessageContent, sendAt: Date, attributes?: import("scrollback/model/message").MessageAttributes | undefined, { replacing }?: {
+            replacing?: string | undefined;
+        } | undefined): Promise<SendHandle>;
         /**
          * Returns a handle for a message, for example after a reload. Its state is final if the message was already sent.
          *
@@ -8099,6 +8137,20 @@ declare module "scrollback/client/conversation" {
     export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
     export type Core = import("scrollback/client/core").Core;
     /**
+     * A message that the server sends at a later time.
+     */
+    export type ScheduledMessage = {
+        id: string;
+        conversation: string;
+        content: MessageContent;
+        attributes: MessageAttributes;
+        sendAt: Date;
+        /**
+         * The code of the error with which the server refused to send it.
+         */
+        failure: string | null;
+    };
+    /**
      * A page of history.
      */
     export type HistoryPage = {
@@ -8245,6 +8297,26 @@ declare module "scrollback/client/chat-client" {
             isIndexing: boolean;
         }>;
         /**
+         * Returns the messages that the server will send for this user, and those that it refused to send. A user has at most
+         * 100. Messages that this browser has not sent to the server yet are not included.
+         *
+         * @param {{signal?: AbortSignal}} [options]
+         * @returns {Promise<ScheduledMessage[]>}
+         */
+        scheduledMessages({ signal }?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<ScheduledMessage[]>;
+        /**
+         * Cancels a scheduled message. It needs a connection, because the server may be sending the message.
+         *
+         * @param {string} id
+         * @param {{signal?: AbortSignal}} [options]
+         * @throws {ScrollbackError} `unknown-message` if the message was already sent or cancelled.
+         */
+        cancelScheduledMessage(id: string, { signal }?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<void>;
+        /**
          * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server.
          *
          * @param {string[]} users
@@ -8310,6 +8382,7 @@ declare module "scrollback/client/chat-client" {
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
+    export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;
     export type ClientEvent = import("scrollback/client/core").ClientEvent;
     /**
      * The list of recent conversations.
@@ -8373,6 +8446,7 @@ declare module "scrollback" {
     export { MessageContent } from "scrollback/model/message-content";
     export { Message } from "scrollback/model/message";
     export type ClientEvent = import("scrollback/client/core").ClientEvent;
+    export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;
     export type PushClick = import("scrollback/client/push").PushClick;
     export type PushState = import("scrollback/client/push").PushState;
     export type TimelineItem = import("scrollback/client/timeline").TimelineItem;

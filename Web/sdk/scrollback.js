@@ -18,6 +18,7 @@ export { MessageContent } from "./model/message-content.js";
 export { Message } from "./model/message.js";
 
 /** @typedef {import("./client/core.js").ClientEvent} ClientEvent */
+/** @typedef {import("./client/conversation.js").ScheduledMessage} ScheduledMessage */
 /** @typedef {import("./client/push.js").PushClick} PushClick */
 /** @typedef {import("./client/push.js").PushState} PushState */
 /** @typedef {import("./client/timeline.js").TimelineItem} TimelineItem */

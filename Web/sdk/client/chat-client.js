@@ -2,6 +2,7 @@
 import { ConversationID } from "../model/conversation-id.js";
 import { decodeList, decodeObject } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
+import { standardLimits } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { outboxCount } from "../store/outbox.js";
@@ -10,7 +11,7 @@ import { recents, unreadTotals } from "../store/recents.js";
 import { Store } from "../store/store.js";
 import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
-import { Conversation, decodeSearch } from "./conversation.js";
+import { Conversation, decodeScheduled, decodeSearch } from "./conversation.js";
 import { Core } from "./core.js";
 import { download } from "./files.js";
 import { LiveView } from "./live-view.js";
@@ -19,6 +20,7 @@ import { Push } from "./push.js";
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
+/** @typedef {import("./conversation.js").ScheduledMessage} ScheduledMessage */
 /** @typedef {import("./core.js").ClientEvent} ClientEvent */
 
 /**
@@ -199,6 +201,29 @@ export class ChatClient {
    */
   async search(text, { signal, ...options } = {}) {
     return decodeSearch(await this.#core.request({ type: "search", text, ...options }, { signal }));
+  }
+
+  /**
+   * Returns the messages that the server will send for this user, and those that it refused to send. A user has at most
+   * 100. Messages that this browser has not sent to the server yet are not included.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   * @returns {Promise<ScheduledMessage[]>}
+   */
+  async scheduledMessages({ signal } = {}) {
+    const body = await this.#core.request({ type: "scheduled", limit: standardLimits.pageSize }, { signal });
+    return decodeList(body["scheduled"], "scheduled", decodeScheduled);
+  }
+
+  /**
+   * Cancels a scheduled message. It needs a connection, because the server may be sending the message.
+   *
+   * @param {string} id
+   * @param {{signal?: AbortSignal}} [options]
+   * @throws {ScrollbackError} `unknown-message` if the message was already sent or cancelled.
+   */
+  async cancelScheduledMessage(id, { signal } = {}) {
+    await this.#core.request({ type: "cancelScheduled", id }, { signal });
   }
 
   // Users

@@ -1,6 +1,14 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import { decodeList, decodeMessage, decodeObject, decodePage, decodeText } from "../model/decode.js";
+import {
+  decodeAttributes,
+  decodeDate,
+  decodeList,
+  decodeMessage,
+  decodeObject,
+  decodePage,
+  decodeText,
+} from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
 import { MessageContent } from "../model/message-content.js";
@@ -41,6 +49,18 @@ import { Timeline } from "./timeline.js";
 /** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
 /** @typedef {import("../wire/requests.js").HistoryQuery} HistoryQuery */
 /** @typedef {import("./core.js").Core} Core */
+
+/**
+ * A message that the server sends at a later time.
+ *
+ * @typedef {object} ScheduledMessage
+ * @property {string} id
+ * @property {string} conversation
+ * @property {MessageContent} content
+ * @property {MessageAttributes} attributes
+ * @property {Date} sendAt
+ * @property {string | null} failure The code of the error with which the server refused to send it.
+ */
 
 /**
  * A page of history.
@@ -185,6 +205,34 @@ export class Conversation {
   async sendFile(file, { type = "file", media = {} } = {}, attributes = {}) {
     const prepared = await prepareFile(file, type, media);
     return await this.#send(prepared.content, attributes, prepared.file);
+  }
+
+  /**
+   * Lets the server send a message at a later time.
+   *
+   * The promise resolves when the request is stored in this browser. The client sends it when it is online; if the time
+   * has passed by then, the server sends the message at once. The server checks the message when its time comes.
+   * {@link ChatClient.scheduledMessages} lists the messages, also those that the server refused.
+   *
+   * @param {string | MessageContent} content A text, or any content.
+   * @param {Date} sendAt At most 366 days ahead.
+   * @param {MessageAttributes} [attributes]
+   * @param {{replacing?: string}} [options] `replacing` is the ID of a scheduled message that this one replaces.
+   * @returns {Promise<SendHandle>} A handle that completes when the server has the message. Its ID is the message's,
+   *   unless it replaces one.
+   * @throws {ScrollbackError} `invalid-parameter` or `too-large` if the message is invalid. `local-storage` if the
+   *   browser can't store it. The server can refuse it: the handle then has the state `failed`.
+   */
+  async schedule(content, sendAt, attributes = {}, { replacing } = {}) {
+    const message = typeof content === "string" ? MessageContent.text(content) : content;
+    checkContent(message, attributes);
+    if (!(sendAt instanceof Date) || Number.isNaN(sendAt.getTime())) {
+      throw ScrollbackError.invalidParameter("sendAt", "must be a valid Date");
+    }
+    // The outbox keeps one request for each ID, and this one may replace a message that is still queued.
+    const operation = newID();
+    const submission = { id: replacing ?? operation, content: message, attributes };
+    return await this.#queue(operation, { type: "schedule", submission, sendAt }, submission.id);
   }
 
   /**
@@ -803,5 +851,22 @@ export function decodeSearch(body) {
     cursor: body["cursor"] === undefined ? null : decodeText(body, "cursor"),
     /** Whether the server's index is incomplete; the same search finds more later. */
     isIndexing: body["indexing"] === true,
+  };
+}
+
+/**
+ * @param {unknown} value
+ * @returns {ScheduledMessage}
+ */
+export function decodeScheduled(value) {
+  const json = decodeObject(value, "scheduled");
+  const message = decodeObject(json["message"], "message");
+  return {
+    id: decodeText(message, "id"),
+    conversation: ConversationID.parse(decodeText(json, "conversation")),
+    content: new MessageContent(decodeText(message, "type"), decodeObject(message["content"], "content")),
+    attributes: decodeAttributes(message),
+    sendAt: decodeDate(message, "sendAt"),
+    failure: json["failure"] === undefined ? null : decodeText(json, "failure"),
   };
 }

@@ -259,7 +259,7 @@ export class OutboxDriver {
     }
     this.#core.changed([conversation]);
     if (outcome) this.#driver.sync.requestMissing(outcome);
-    else if (!["send", "deleteConversation", "changeThread"].includes(request.type)) {
+    else if (!["send", "schedule", "deleteConversation", "changeThread"].includes(request.type)) {
       await this.#driver.sync.recheck([conversation]);
     }
     return true;

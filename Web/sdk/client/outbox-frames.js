@@ -15,6 +15,10 @@ export function outboxFrame(conversation, request) {
   switch (request.type) {
     case "send":
       return { type: "send", conversation, message: submissionMembers(request.submission) };
+    case "schedule": {
+      const sendAt = request.sendAt.toISOString();
+      return { type: "schedule", conversation, message: { ...submissionMembers(request.submission), sendAt } };
+    }
     case "edit": {
       const { content, mentions, ...others } = request.edit;
       const edit = {

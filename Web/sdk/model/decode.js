@@ -138,7 +138,7 @@ const flagOrFalse = (json, name) => optional(json, name, decodeFlag) ?? false;
  * @param {JSONObject} json
  * @param {string} name
  */
-function decodeDate(json, name) {
+export function decodeDate(json, name) {
   const text = decodeText(json, name);
   const date = new Date(text);
   // `Date` reads other forms too, each engine in its own way.
@@ -168,7 +168,7 @@ export function decodeRanges(json, name) {
  * @param {JSONObject} json
  * @returns {MessageAttributes}
  */
-function decodeAttributes(json) {
+export function decodeAttributes(json) {
   /** @type {MessageAttributes} */
   const attributes = {};
   const mentions = optional(json, "mentions", (json, name) => decodeObject(json[name], name));

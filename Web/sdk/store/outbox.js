@@ -39,6 +39,7 @@ import { removeFile } from "./files.js";
  * `operation` makes a retry harmless.
  *
  * @typedef {{type: "send", submission: Submission}
+ *   | {type: "schedule", submission: Submission, sendAt: Date}
  *   | {type: "edit", message: string, operation: string, edit: MessageEdit}
  *   | {type: "delete", messages: string[], audience: "everyone" | "me"}
  *   | {type: "addAction", message: string, operation: string, action: string, value: string}
@@ -63,7 +64,7 @@ import { removeFile } from "./files.js";
  */
 
 /** Returns whether a request changes messages, and is not a message itself. @param {OutboxRequest} request */
-const isMessageChange = ({ type }) => type !== "send" && type !== "putConversation" && type !== "deleteConversation";
+const isMessageChange = ({ type }) => !["send", "schedule", "putConversation", "deleteConversation"].includes(type);
 
 /**
  * @param {OutboxRow} row
@@ -86,7 +87,7 @@ function itemOf({ request: _, about: _about, state, ...fields }) {
 function requestOf({ request }) {
   /** @param {MessageContent} content */
   const restored = ({ type, json }) => new MessageContent(type, json);
-  if (request.type === "send") {
+  if ("submission" in request) {
     const { submission } = request;
     return { ...request, submission: { ...submission, content: restored(submission.content) } };
   }
