@@ -207,7 +207,8 @@ extension PostgresStore {
             try connection.enqueue(Self.commitWithoutWaiting)
             try connection.run(
                 uncached: """
-                    INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE VALUES \(values)
+                    INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE
+                    VALUES \(values)
                     """,
                 bind: { parameters in
                     for row in rows {

@@ -21,8 +21,9 @@ struct Verify: AsyncParsableCommand {
             Backup: checks the files' checksums and the store, without modifying them. If an older version wrote the \
             backup, only the files are checked. Restore the backup and verify the data directory.
 
-            PostgreSQL database: give the data directory of one of its servers, and --store or SCROLLBACK_STORE_URL. The \
-            command copies one state of the database to a temporary file and checks that. The servers can be running.
+            PostgreSQL database: give the data directory of one of its servers, and --store or SCROLLBACK_STORE_URL. \
+            The command copies one state of the database to a temporary file and checks that. The servers can be \
+            running.
 
             Files in an S3 store are not checked.
 

@@ -24,8 +24,8 @@ package struct FileCopy {
     /// - Parameters:
     ///   - blobs: The IDs of all blobs, ordered.
     ///   - progress: Called with the number of blobs, and their total.
-    /// - Throws: `invalid-parameter` if the other store has blobs, but none of these; `internal-error` if the bytes of a
-    ///   blob differ from its ID.
+    /// - Throws: `invalid-parameter` if the other store has blobs, but none of these; `internal-error` if the bytes of
+    ///   a blob differ from its ID.
     func run(_ blobs: [BlobID], progress: (Int64, Int64) -> Void) async throws -> Summary {
         let existing = try await existingBlobs()
         guard existing.isEmpty || blobs.contains(where: existing.contains) else {
