@@ -34,7 +34,7 @@ package enum DirectoryMarker: String, Sendable {
         guard postgres.exists(in: directory) else { return }
         throw .invalidParameter(
             parameter,
-            "has no messages, because they are in a PostgreSQL database (\(directory.path)). Use its tools for backups, "
-                + "such as pg_dump, and `scrollback verify --store` for checks")
+            "has no messages, because they are in a PostgreSQL database (\(directory.path)). Use its tools for "
+                + "backups, such as pg_dump, and `scrollback verify --store` for checks")
     }
 }
