@@ -109,6 +109,18 @@ package struct Parameters {
         }
     }
 
+    /// Binds a text as it is, even if it is not valid.
+    package mutating func add(utf8 bytes: [UInt8]) {
+        index += 1
+        bytes.withUnsafeBytes { bytes in
+            // An empty array may have no address, which would bind NULL.
+            let start = bytes.bindMemory(to: CChar.self).baseAddress
+            withUnsafePointer(to: 0 as CChar) { empty in
+                _ = sqlite3_bind_text(statement, index, start ?? empty, CInt(bytes.count), Self.copied)
+            }
+        }
+    }
+
     package mutating func add(bytes: [UInt8]) {
         index += 1
         // An empty array may have no address, which would bind NULL.

@@ -16,8 +16,10 @@ extension PostgresStore: CopyableStore {
         try reading { try StoredRows.rows(of: table, after: key, limit: limit, on: $0) }
     }
 
-    /// Returns the number of rows of all tables.
-    package func storedRowCount() throws -> Int64 { try reading { try StoredRows.count(on: $0) } }
+    /// Returns the number of rows of tables.
+    package func storedRowCount(of tables: [StoredTable]) throws -> Int64 {
+        try reading { try StoredRows.count(of: tables, on: $0) }
+    }
 
     /// Returns the key of the last row of a table.
     package func lastKey(of table: StoredTable) throws -> [StoredValue]? {
@@ -53,21 +55,23 @@ enum StoredRows {
             // The secrets of the nodes are not users' data.
             + (table.name == "setting" ? ["name <> 'secrets'"] : [])
         var rows: [StoredValues] = []
-        try connection.run(
-            uncached: """
-                SELECT \(list(table.columns)) FROM \(table.ownName)
-                \(conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))")
-                ORDER BY \(order) LIMIT \(limit)
-                """,
-            bind: { parameters in
-                for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
-            },
-            row: { values in rows.append(table.columns.map { values.stored(as: $0.type) }) })
+        // Large rows may take longer than a statement of a server.
+        try connection.runLongStatements {
+            try connection.run(
+                uncached: """
+                    SELECT \(list(table.columns)) FROM \(table.ownName)
+                    \(conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))")
+                    ORDER BY \(order) LIMIT \(limit)
+                    """,
+                bind: { parameters in
+                    for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
+                },
+                row: { values in rows.append(table.columns.map { values.stored(as: $0.type) }) })
+        }
         return rows
     }
 
-    static func count(on connection: PostgresConnection) throws -> Int64 {
-        let tables = try tables(on: connection)
+    static func count(of tables: [StoredTable], on connection: PostgresConnection) throws -> Int64 {
         var count: Int64 = 0
         try connection.runLongStatements {
             for table in tables {
@@ -142,7 +146,10 @@ package final class PostgresSnapshot: CopyableStore {
         try translatingErrors { try StoredRows.rows(of: table, after: key, limit: limit, on: connection) }
     }
 
-    package func storedRowCount() throws -> Int64 { try translatingErrors { try StoredRows.count(on: connection) } }
+    /// Returns the number of rows of tables.
+    package func storedRowCount(of tables: [StoredTable]) throws -> Int64 {
+        try translatingErrors { try StoredRows.count(of: tables, on: connection) }
+    }
 
     private func translatingErrors<Answer>(_ body: () throws -> Answer) throws -> Answer {
         do {
@@ -162,11 +169,11 @@ extension PostgresStore {
     /// The store must have been opened with ``Options/opensIncompleteCopy``.
     ///
     /// - Parameters:
+    ///   - tables: The tables that get rows. The schema may have tables of other programs, too.
     ///   - source: The state of the store whose rows are copied.
     ///   - restarts: Whether to delete the rows of an interrupted copy.
     /// - Throws: `invalid-parameter` if the database has a store, or an interrupted copy of another one.
-    package func beginCopy(of source: StoredState, restarts: Bool) throws {
-        let tables = try storedTables()
+    package func beginCopy(to tables: [StoredTable], of source: StoredState, restarts: Bool) throws {
         try copying { connection, state in
             if try connection.first(Self.isIncomplete) == true {
                 guard restarts || StoredState(state) == source else {
@@ -205,26 +212,34 @@ extension PostgresStore {
         try copying { connection, _ in
             // If PostgreSQL stops and loses the newest rows, they are copied again. The end of the copy is durable.
             try connection.enqueue(Self.commitWithoutWaiting)
-            try connection.run(
-                uncached: """
-                    INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE
-                    VALUES \(values)
-                    """,
-                bind: { parameters in
-                    for row in rows {
-                        for (column, value) in zip(table.columns, row) { parameters.add(value, as: column.type) }
-                    }
-                })
+            try connection.runLongStatements {
+                try connection.run(
+                    uncached: """
+                        INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE
+                        VALUES \(values)
+                        """,
+                    bind: { parameters in
+                        for row in rows {
+                            for (column, value) in zip(table.columns, row) { parameters.add(value, as: column.type) }
+                        }
+                    })
+            }
         }
     }
+
+    /// Waits until all rows are durable.
+    package func syncCopy() throws { try copying { _, _ in } }
 
     /// Ends a copy that has all rows, after which the database opens as a store.
     ///
     /// - Parameters:
+    ///   - tables: The tables that got rows.
     ///   - lastNumbers: The last numbers of the tables whose numbers are never used again.
     ///   - keepsUploads: Whether the bytes of unfinished uploads are still available.
-    package func finishCopy(lastNumbers: [(table: String, last: Int64)], keepsUploads: Bool) throws {
-        let numbered = try storedTables().filter { $0.key.map(\.name) == ["number"] }
+    package func finishCopy(
+        to tables: [StoredTable], lastNumbers: [(table: String, last: Int64)], keepsUploads: Bool
+    ) throws {
+        let numbered = tables.filter { $0.key.map(\.name) == ["number"] }
         try copying { connection, _ in
             for table in numbered {
                 let last = lastNumbers.first { $0.table == table.name }?.last ?? 0

@@ -71,12 +71,8 @@ extension SQLiteStore: CopyableStore {
     /// - Parameter progress: Called with the number of rows so far.
     package func fill(from source: some CopyableStore, progress: (Int64) -> Void) throws {
         let state = try source.storedState
-        let own = Dictionary(uniqueKeysWithValues: try storedTables().map { ($0.name, $0) })
         var done: Int64 = 0
-        for table in try source.storedTables() {
-            guard let target = own[table.name], target.columns.map(\.name) == table.columns.map(\.name) else {
-                throw ChatError(.internalError, "The tables \(table.name) of both stores differ.")
-            }
+        for (target, table) in try StoredTable.pairs(storedTables(), with: source.storedTables()) {
             var last: [StoredValue]?
             repeat {
                 let rows = try source.storedRows(of: table, after: last, limit: 500)
@@ -176,7 +172,7 @@ extension Parameters {
         case .null: addNull()
         case .integer(let number): add(number)
         case .number(let number): add(Date(timeIntervalSinceReferenceDate: number))
-        case .bytes(let bytes) where type == "TEXT": add(String(decoding: bytes, as: UTF8.self))
+        case .bytes(let bytes) where type == "TEXT": add(utf8: bytes)
         case .bytes(let bytes): add(bytes: bytes)
         }
     }

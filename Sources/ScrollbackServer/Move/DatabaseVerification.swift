@@ -37,7 +37,7 @@ package struct DatabaseVerification {
         try PrivateFiles.createDirectory(folder)
         defer { try? FileManager.default.removeItem(at: folder) }
         let copy = try SQLiteStore(directory: folder)
-        let total = try snapshot.storedRowCount()
+        let total = try snapshot.storedRowCount(of: snapshot.storedTables())
         try copy.fill(from: snapshot) { progress(.copyingRows, $0, total) }
         try copy.close()
         return try SQLiteStore.verify(file: folder.appending(component: SQLiteStore.fileName), blobSize: blobSize) {

@@ -9,9 +9,9 @@ import SQLiteSupport
 
 /// Moves the messages of a data directory to a PostgreSQL database, and its files to an S3-compatible store.
 ///
-/// It copies the rows of each table in the order of their keys, so an interrupted move continues after the last row
-/// that the database has. At the end, it reads every row back and compares it. The data directory stays in use, without
-/// its messages.
+/// It copies the files, and then the rows of each table in the order of their keys, so an interrupted move continues
+/// after the last row that the database has. At the end, it reads every row back and compares it. The data directory
+/// stays in use, without its messages.
 package struct StoreMove: Sendable {
     /// The data directory.
     package var directory: URL
@@ -63,25 +63,25 @@ package struct StoreMove: Sendable {
         let target = try PostgresStore(PostgresURL(storeURL), options: options)
         defer { target.close() }
         let bucket = try await bucket(logger: logger)
+        let tables = try StoredTable.pairs(store.storedTables(), with: target.storedTables())
+        let copies = tables.map(\.other)
         var summary = Summary(
             rows: try store.storedRowCount(), oldFile: URL(filePath: file.path + Self.movedSuffix))
         // A move that was interrupted at its end has a complete copy.
         let isComplete =
             try DirectoryMarker.postgres.exists(in: directory) && target.isCompleteCopy(of: store.storedState)
+        if !isComplete { try target.beginCopy(to: copies, of: store.storedState, restarts: restarts) }
+        if let bucket { summary.files = try await copyFiles(to: bucket, progress) }
         if !isComplete {
-            try target.beginCopy(of: store.storedState, restarts: restarts)
-            let tables = try tables(of: store, in: target)
             try copy(tables, of: store, to: target, total: summary.rows, progress)
+            try target.syncCopy()
             try compare(tables, of: store, with: target, total: summary.rows, progress)
         }
-        if let bucket {
-            summary.files = try await copyFiles(of: store, to: bucket, progress)
-        }
-        _ = try target.secrets(orStore: SigningKeys.open(in: directory).encoded())
-        // From here on, a server starts on this directory only with the database.
+        // From here on, a server starts on this directory only with the database and the bucket.
+        if let bucket { try DirectoryMarker.s3.create(in: directory, naming: bucket.location.name) }
         try DirectoryMarker.postgres.create(in: directory)
         if !isComplete {
-            try target.finishCopy(lastNumbers: store.lastNumbers(), keepsUploads: bucket == nil)
+            try target.finishCopy(to: copies, lastNumbers: store.lastNumbers(), keepsUploads: bucket == nil)
         }
         try store.close()
         try setAside(file, as: summary.oldFile)
@@ -129,22 +129,12 @@ package struct StoreMove: Sendable {
 
     // MARK: Rows
 
-    private typealias TablePair = (source: StoredTable, target: StoredTable)
-
-    /// Pairs the tables of both stores, whose columns have other types.
-    private func tables(of source: SQLiteStore, in target: PostgresStore) throws -> [TablePair] {
-        let (own, others) = (try source.storedTables(), try target.storedTables())
-        func names(_ tables: [StoredTable]) -> [[String]] { tables.map { [$0.name] + $0.columns.map(\.name) } }
-        guard names(own) == names(others) else {
-            throw ChatError(.internalError, "The tables of SQLite and PostgreSQL differ.")
-        }
-        return Array(zip(own, others))
-    }
+    private typealias TablePair = (table: StoredTable, other: StoredTable)
 
     private func copy(
         _ tables: [TablePair], of source: SQLiteStore, to target: PostgresStore, total: Int64, _ progress: Progress
     ) throws {
-        var done = try target.storedRowCount()
+        var done = try target.storedRowCount(of: tables.map(\.other))
         progress(.copyingRows, done, total)
         for (table, copied) in tables {
             var last = try target.lastKey(of: copied)
@@ -187,20 +177,20 @@ package struct StoreMove: Sendable {
 
     private func bucket(logger: Logger) async throws -> S3Client? {
         guard let filesURL else { return nil }
-        guard !DirectoryMarker.s3.exists(in: directory) else {
+        let location = try S3Location(filesURL)
+        // An interrupted move may have created the marker.
+        guard [nil, location.name].contains(DirectoryMarker.s3.place(in: directory)) else {
             throw ChatError.invalidParameter(
-                "files", "is not needed: the files of \(directory.path) are in an S3 store already")
+                "files", "is not needed: the files of \(directory.path) are in another S3 store already")
         }
         let client = S3Client(
-            try S3Location(filesURL), try S3Credentials(environment: ProcessInfo.processInfo.environment),
+            location, try S3Credentials(environment: ProcessInfo.processInfo.environment),
             logger: logger)
         try await client.check()
         return client
     }
 
-    private func copyFiles(
-        of store: SQLiteStore, to bucket: S3Client, _ progress: Progress
-    ) async throws -> FileCopy.Summary {
+    private func copyFiles(to bucket: S3Client, _ progress: Progress) async throws -> FileCopy.Summary {
         let threads = NIOThreadPool(numberOfThreads: 4)
         threads.start()
         defer { threads.shutdownGracefully { _ in } }
@@ -210,11 +200,7 @@ package struct StoreMove: Sendable {
         try PrivateFiles.createDirectory(temporary)
         defer { try? FileManager.default.removeItem(at: temporary) }
         let target = try S3MediaStore(bucket, in: temporary, threads: threads)
-        let copy = FileCopy(of: own, to: target)
-        let summary = try await copy.run(
-            try SQLiteStore.blobs(of: directory.appending(component: SQLiteStore.fileName))
-        ) { progress(.copyingFiles, $0, $1) }
-        try DirectoryMarker.s3.create(in: directory, naming: bucket.location.name)
-        return summary
+        let blobs = try SQLiteStore.blobs(of: directory.appending(component: SQLiteStore.fileName))
+        return try await FileCopy(of: own, to: target).run(blobs) { progress(.copyingFiles, $0, $1) }
     }
 }

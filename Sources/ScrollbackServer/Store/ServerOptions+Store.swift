@@ -16,6 +16,7 @@ extension ServerOptions {
                 throw ChatError.invalidParameter(
                     "bus", "requires --store: several servers can share a PostgreSQL database, but no SQLite store")
             }
+            try checkIsNotBeingMoved()
             guard !DirectoryMarker.postgres.exists(in: directory) else {
                 throw ChatError.invalidParameter(
                     "store",
@@ -34,7 +35,8 @@ extension ServerOptions {
                 "can't be used with a PostgreSQL store. Encrypt the volumes of the database and of the data directory "
                     + "instead")
         }
-        guard !FileManager.default.fileExists(atPath: directory.appending(component: SQLiteStore.fileName).path) else {
+        try checkIsNotBeingMoved()
+        guard !hasFile else {
             throw ChatError.invalidParameter(
                 "store",
                 "can't be used with \(directory.path), which has a store with messages. Choose another data directory")
@@ -48,5 +50,17 @@ extension ServerOptions {
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
         try DirectoryMarker.postgres.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)
+    }
+
+    private var hasFile: Bool {
+        FileManager.default.fileExists(atPath: directory.appending(component: SQLiteStore.fileName).path)
+    }
+
+    private func checkIsNotBeingMoved() throws(ChatError) {
+        guard DirectoryMarker.postgres.exists(in: directory), hasFile else { return }
+        throw .invalidParameter(
+            "data",
+            "is being moved to a PostgreSQL database (\(directory.path)). Run `scrollback move` again with the same "
+                + "options")
     }
 }

@@ -103,20 +103,23 @@ import Testing
         try Data(lines.joined(separator: "\n").utf8).write(to: log)
         #expect(try await first.importLog(ChatLog(file: log), ["--kind", "group"]).imported == 4_000)
         #expect(try await first.terminate() == 0)
+        let gate = try CopyGate(in: database, url)
         for attempt in 0..<3 {
+            try gate.close(at: 5 * (attempt + 1))
             let process = try RunningServer.run(
                 ["move", "--data", data.path, "--store", url.text], name: "move-\(attempt)", folder: folder.url)
-            let least = 1_000 * (attempt + 1)
-            try await eventually("\(least) messages are copied", within: 300) { () -> Bool? in
+            try await eventually("the copy waits", within: 300) { () -> Bool? in
                 try #require(process.end == nil, "The move ended too soon: \(process.errorText)")
-                return database.has("(SELECT count(*) FROM message) >= \(least)", url) ? true : nil
+                return gate.isReached ? true : nil
             }
             process.kill()
+            try database.endSessions(of: url)
             let refused = try await RunningServer.command([
                 "serve", "--port", "0", "--data", folder.url.appending(component: "other").path, "--store", url.text,
             ])
             #expect(refused.code == 1 && refused.errors.contains("has not copied everything"), "\(refused.errors)")
         }
+        try gate.open()
         let moved = try await move()
         try #require(moved.code == 0, "\(moved.errors)")
         #expect(moved.errors.contains("copying rows") && moved.errors.contains("comparing rows"))
@@ -152,6 +155,8 @@ import Testing
 
     @Test func `A directory that changed since the first attempt is refused until the move restarts`() async throws {
         try await makeMessages(600)
+        // The table of another program.
+        try database.execute("CREATE TABLE other (number INT PRIMARY KEY); INSERT INTO other VALUES (1)", on: url)
         let move = StoreMove(of: data, to: url.text)
         await #expect(throws: CancellationError.self) { try await Self.interrupted(move, after: 500).value }
         let server = try await start()
@@ -161,6 +166,7 @@ import Testing
         #expect(refused.code == 1 && refused.errors.contains("Pass --restart"), "\(refused.errors)")
         let moved = try await self.move(["--restart"])
         #expect(moved.code == 0, "\(moved.errors)")
+        #expect(database.has("(SELECT count(*) FROM other) = 1", url))
         let again = try await start(["--store", url.text])
         let page = try await again.api("alice").call("GET", "/v1/conversations/group:crew/messages?limit=1")
         #expect(page.json.objects("messages").first?["seq"] as? Int == 601)
@@ -177,14 +183,27 @@ import Testing
         #expect(try await server.api("bob").send("still here", to: "group:crew").status == 201)
     }
 
-    @Test func `A move that was killed at its end only sets the old file aside`() async throws {
+    @Test func `A move that was killed in its last steps is finished by another one`() async throws {
         try await makeMessages(3)
         try #require(try await move().code == 0)
-        let old = data.appending(component: "scrollback.sqlite.moved")
-        try FileManager.default.moveItem(at: old, to: data.appending(component: "scrollback.sqlite"))
-        let again = try await move()
-        #expect(again.code == 0 && !again.errors.contains("copying rows"), "\(again.errors)")
+        let (file, old) = (
+            data.appending(component: "scrollback.sqlite"), data.appending(component: "scrollback.sqlite.moved")
+        )
+        // Killed before the rename.
+        try FileManager.default.moveItem(at: old, to: file)
+        for arguments in [[], ["--store", url.text]] {
+            let refused = try await RunningServer.command(["serve", "--port", "0", "--data", data.path] + arguments)
+            #expect(refused.code == 1 && refused.errors.contains("Run `scrollback move` again"), "\(refused.errors)")
+        }
+        let renamed = try await move()
+        #expect(renamed.code == 0 && !renamed.errors.contains("copying rows"), "\(renamed.errors)")
+        // Killed before the database was complete.
+        try FileManager.default.moveItem(at: old, to: file)
+        try database.execute("UPDATE storeState SET isIncomplete = true", on: url)
+        let finished = try await move()
+        #expect(finished.code == 0 && finished.errors.contains("comparing rows"), "\(finished.errors)")
         #expect(FileManager.default.fileExists(atPath: old.path))
+        #expect(try await start(["--store", url.text]).terminate() == 0)
     }
 
     @Test func `The database is checked like a file while its server runs`() async throws {
@@ -260,4 +279,44 @@ import Testing
         let refused = try await move()
         #expect(refused.code == 1 && refused.errors.contains("is encrypted"), "\(refused.errors)")
     }
+}
+
+/// Makes a copy wait before the messages of a conversation.
+private struct CopyGate {
+    private let database: PostgresDatabase
+    private let url: PostgresURL
+    /// Has the lock for which the copy waits. Its name differs from that of the sessions that a test ends.
+    private let session: PostgresConnection
+
+    init(in database: PostgresDatabase, _ url: PostgresURL) throws {
+        self.database = database
+        self.url = url
+        let other = try PostgresURL(url.text.components(separatedBy: "&application_name").first ?? "")
+        session = try PostgresConnection(other, timeout: .seconds(300), idleTransactionTimeout: .seconds(300))
+        try session.execute(script: "SELECT pg_advisory_lock(hashtextextended(current_schema(), 2))")
+        // Creates the tables.
+        try PostgresStore(url, options: PostgresDatabase.options).close()
+        try database.execute(
+            """
+            CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM pg_advisory_xact_lock(hashtextextended(current_schema(), 2));
+                RETURN NEW;
+            END $$
+            """, on: url)
+    }
+
+    /// Makes the copy wait before the messages of a conversation with a number, and not before earlier ones.
+    func close(at conversation: Int) throws {
+        try open()
+        try database.execute(
+            """
+            CREATE TRIGGER gate BEFORE INSERT ON message FOR EACH ROW WHEN (NEW.conversation >= \(conversation))
+            EXECUTE FUNCTION wait_at_gate()
+            """, on: url)
+    }
+
+    func open() throws { try database.execute("DROP TRIGGER IF EXISTS gate ON message", on: url) }
+
+    /// Whether the copy waits.
+    var isReached: Bool { database.hasWaitingTransaction(url) }
 }

@@ -227,6 +227,12 @@ import Testing
         let report = Members(Array(moved.outputText.utf8))
         #expect(report.int("files") == 1 && report.int("missingFiles") == 1)
         #expect(report.int("fileBytes") == Self.file.count)
+        // As if it had been killed before its last step.
+        try FileManager.default.moveItem(
+            at: data.appending(component: "scrollback.sqlite.moved"), to: data.appending(component: "scrollback.sqlite")
+        )
+        let again = try await move()
+        #expect(again.end == 0, "\(again.errorText)")
         let server = try await start(["--store", store], folder: folder)
         let after = try await MediaServer(on: server)
         #expect(try await after.file(large.media, by: after.bob).bytes == Self.file)

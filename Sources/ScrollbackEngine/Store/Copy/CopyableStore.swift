@@ -34,6 +34,21 @@ package struct StoredTable: Sendable {
         keyCount = key.count
     }
 
+    /// Finds the tables of a store in another one.
+    ///
+    /// - Parameter others: The tables of the other store, whose database can also have tables of other programs.
+    package static func pairs(
+        _ tables: [StoredTable], with others: [StoredTable]
+    ) throws -> [(table: StoredTable, other: StoredTable)] {
+        let others = Dictionary(uniqueKeysWithValues: others.map { ($0.name, $0) })
+        return try tables.map { table in
+            guard let other = others[table.name], other.keyCount == table.keyCount,
+                other.columns.map(\.name) == table.columns.map(\.name)
+            else { throw ChatError(.internalError, "The tables \(table.name) of the two stores differ.") }
+            return (table, other)
+        }
+    }
+
     package var key: [StoredColumn] { Array(columns.prefix(keyCount)) }
 
     /// Returns the key of a row.
