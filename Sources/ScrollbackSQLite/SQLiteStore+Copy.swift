@@ -12,18 +12,40 @@ extension SQLiteStore: CopyableStore {
 
     package func storedTables() throws -> [StoredTable] {
         try readConnection { connection in
-            try connection.all(Self.tables).map { table in
-                let columns = try connection.all(Self.columns) { $0.add(table) }.map { column in
-                    let name = CommonNames.column(column.name, of: table)
-                    return (StoredColumn(name: name, ownName: column.name, type: column.type), column.keyPosition)
-                }
+            try Self.tableNames(connection).map { table in
+                var (key, others): ([(position: Int64, column: StoredColumn)], [StoredColumn]) = ([], [])
+                try connection.run(
+                    uncached: "SELECT name, type, pk FROM pragma_table_info(?)", bind: { $0.add(table) },
+                    row: { values in
+                        let name = values.text()
+                        let column = StoredColumn(
+                            name: CommonNames.column(name, of: table), ownName: name, type: values.text())
+                        let position = values.integer()
+                        if position > 0 { key.append((position, column)) } else { others.append(column) }
+                        return true
+                    })
                 return StoredTable(
                     name: CommonNames.table(table), ownName: table,
-                    key: columns.filter { $0.1 > 0 }.sorted { $0.1 < $1.1 }.map(\.0),
-                    others: columns.filter { $0.1 == 0 }.map(\.0))
+                    key: key.sorted { $0.position < $1.position }.map(\.column), others: others)
             }
             .sorted { $0.name < $1.name }
         }
+    }
+
+    /// All tables but those of the file itself: its migrations, its state, and its encryption.
+    private static func tableNames(_ connection: SQLiteConnection) throws -> [String] {
+        var names: [String] = []
+        try connection.run(
+            uncached: """
+                SELECT name FROM sqlite_schema
+                WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                    AND name NOT IN ('grdb_migrations', 'meta', 'storeKey', 'sealing')
+                """,
+            row: { values in
+                names.append(values.text())
+                return true
+            })
+        return names
     }
 
     package func storedRows(
@@ -83,14 +105,12 @@ extension SQLiteStore: CopyableStore {
             } while last != nil
         }
         try writing { connection in
-            try connection.run(Self.setMeta) {
-                $0.add(bits: state.generation)
-                $0.add("generation")
-            }
-            try connection.run(Self.setMeta) {
-                $0.add(state.lastCommit)
-                $0.add("moved")
-            }
+            try connection.run(
+                uncached: "UPDATE meta SET value = CASE name WHEN 'generation' THEN ? ELSE ? END",
+                bind: { parameters in
+                    parameters.add(bits: state.generation)
+                    parameters.add(state.lastCommit)
+                }, row: { _ in true })
         }
     }
 
@@ -109,28 +129,18 @@ extension SQLiteStore: CopyableStore {
         }
     }
 
-    private static let setMeta = Statement("UPDATE meta SET value = ? WHERE name = ?")
-
     /// Returns the last numbers of the tables whose numbers are never used again.
     package func lastNumbers() throws -> [(table: String, last: Int64)] {
         try readConnection { connection in
-            try connection.all(Self.lastNumbers).map { (CommonNames.table($0.table), $0.last) }
+            var numbers: [(table: String, last: Int64)] = []
+            try connection.run(
+                uncached: "SELECT name, seq FROM sqlite_sequence",
+                row: { values in
+                    numbers.append((CommonNames.table(values.text()), values.integer()))
+                    return true
+                })
+            return numbers
         }
-    }
-
-    /// All tables but those of the file itself: its migrations, its state, and its encryption.
-    private static let tables = Statement(
-        """
-        SELECT name FROM sqlite_schema
-        WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-            AND name NOT IN ('grdb_migrations', 'meta', 'storeKey', 'sealing')
-        """
-    ) { $0.text() }
-    private static let columns = Statement("SELECT name, type, pk FROM pragma_table_info(?)") {
-        (name: $0.text(), type: $0.text(), keyPosition: $0.integer())
-    }
-    private static let lastNumbers = Statement("SELECT name, seq FROM sqlite_sequence") {
-        (table: $0.text(), last: $0.integer())
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Scrollback
+import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
 import ScrollbackSQLite
