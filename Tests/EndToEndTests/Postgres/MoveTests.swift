@@ -318,6 +318,15 @@ private struct CopyGate {
 
     func open() throws { try database.execute("DROP TRIGGER IF EXISTS gate ON message", on: url) }
 
-    /// Whether the copy waits.
-    var isReached: Bool { database.hasWaitingTransaction(url) }
+    /// Whether the copy waits for the gate, and not for the lock of a server.
+    var isReached: Bool {
+        database.has(
+            """
+            EXISTS (
+                SELECT FROM pg_stat_activity
+                WHERE application_name = current_setting('application_name') AND wait_event_type = 'Lock'
+                    AND query LIKE 'INSERT INTO message %'
+            )
+            """, url)
+    }
 }
