@@ -4,7 +4,9 @@ package import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
 
-/// Reads all rows, to copy them to another store. Encrypted values stay encrypted.
+/// Reads all rows, to copy them to another store, and takes those of another one.
+///
+/// Encrypted values stay encrypted.
 extension SQLiteStore: CopyableStore {
     package var storedState: StoredState {
         StoredState(generation: generation, lastCommit: lastCommit, newest: newest)
