@@ -149,7 +149,8 @@ package final class Engine: Sendable {
                 ledger.commit(recorded.usage)
                 deliveries.recorded(recorded.deliveries)
                 if recorded.pushes { pushes.loop.wakeUp() }
-            }, observe: observe)
+            },
+            expectsPushes: { [pushes] in pushes.isOn.load(ordering: .relaxed) }, observe: observe)
         apply(settings)
         node?.start(
             apply: { [weak self] effects, commit in self?.apply(effects, of: commit, publish) },
@@ -188,6 +189,15 @@ package final class Engine: Sendable {
         guard (1...limits.pageSize).contains(users.count) else {
             throw .invalidParameter("users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
         }
+    }
+
+    /// Runs a closure with the caller's access to a conversation and the snapshot that it is from.
+    func withAccess<Answer>(
+        to id: ConversationID, for caller: Caller, _ body: (Access, any StoreReader) throws -> Answer
+    ) throws -> Answer {
+        var reads = ExpectedReads()
+        reads.footprints = [Footprint(id, caller.user, needsAccess: true)]
+        return try store.read(expecting: reads) { try body(access(to: id, for: caller, in: $0), $0) }
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {

@@ -62,7 +62,8 @@ extension PostgresReader {
         "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND userID = ?")
 
     func ban(of user: UserID, in conversation: Int64) throws -> BanRow? {
-        try connection.first(Self.ban) { $0.add(conversation, user) }
+        if connection.ahead.isUnbanned(user, in: conversation) { return nil }
+        return try connection.first(Self.ban) { $0.add(conversation, user) }
     }
 
     private static let bans = Statement<BanRow>(

@@ -6,7 +6,8 @@ extension PostgresReader {
         "SELECT \(KeyRow.columns) FROM messageKey WHERE id = ? AND conversation = ?")
 
     func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow? {
-        try connection.first(Self.key) { $0.add(id, conversation) }
+        if let known = connection.ahead.key(id, in: conversation) { return known }
+        return try connection.first(Self.key) { $0.add(id, conversation) }
     }
 
     private static let changes = Statement<ChangeRow>(

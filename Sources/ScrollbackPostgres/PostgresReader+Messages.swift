@@ -13,7 +13,8 @@ extension PostgresReader {
         "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND id = ?")
 
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(Self.messageByID) { $0.add(conversation, id) }
+        if let known = connection.ahead.message(id, in: conversation) { return known }
+        return try connection.first(Self.messageByID) { $0.add(conversation, id) }
     }
 
     private static let messageAtOrBelow = Statement<MessageRow>(
@@ -25,10 +26,38 @@ extension PostgresReader {
 
     private static let positionAtOrBelow = Statement(
         "SELECT seq, countedIndex, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
-    ) { PositionRow(seq: $0.integer(), countedIndex: $0.integer(), timetoken: $0.timetoken()) }
+    ) { PositionRow(&$0) }
 
     func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow? {
-        try connection.first(Self.positionAtOrBelow) { $0.add(conversation, seq) }
+        if let known = connection.ahead.position(atOrBelow: seq, in: conversation) { return known }
+        return try connection.first(Self.positionAtOrBelow) { $0.add(conversation, seq) }
+    }
+
+    /// The binary search of `StoreReader.lastPosition(in:where:)`, in one round trip.
+    private static let lastPosition = Statement(
+        """
+        WITH RECURSIVE search (low, high) AS (
+            SELECT $2, $3
+            UNION ALL
+            SELECT
+                CASE WHEN found.seq IS NULL OR found.seq <= low OR found.timetoken <= $4 THEN middle ELSE low END,
+                CASE WHEN found.seq > low AND found.timetoken > $4 THEN found.seq - 1 ELSE high END
+            FROM (SELECT low, high, low + (high - low + 1) / 2 AS middle FROM search WHERE low < high) AS step
+            LEFT JOIN LATERAL (
+                SELECT seq, timetoken FROM message WHERE conversation = $1 AND seq <= middle
+                ORDER BY seq DESC LIMIT 1
+            ) AS found ON true
+        )
+        SELECT low FROM search WHERE low >= high
+        """
+    ) { $0.integer() }
+
+    func lastPosition(in conversation: ConversationRow, atOrBefore time: Timetoken) throws -> Seq {
+        let low = conversation.firstSeq - 1
+        let found = try connection.first(Self.lastPosition) {
+            $0.add(conversation.number, low, conversation.head, time)
+        }
+        return found ?? low
     }
 
     private static let newestFirst = Statement<MessageRow>(page(newestFirst: true))
@@ -116,6 +145,12 @@ extension PostgresReader {
 
     func replies(in thread: MessageID, of conversation: Int64, until time: Timetoken) throws -> ReplySummary? {
         try connection.first(Self.replies) { $0.add(conversation, thread, time) }
+    }
+}
+
+extension PositionRow {
+    init(_ columns: inout Columns) {
+        self.init(seq: columns.integer(), countedIndex: columns.integer(), timetoken: columns.timetoken())
     }
 }
 

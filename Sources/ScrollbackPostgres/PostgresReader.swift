@@ -15,7 +15,8 @@ class PostgresReader: StoreReader {
         "SELECT \(ConversationRow.columns) FROM conversation WHERE kind = ? AND target = ? AND part = ?")
 
     func conversation(_ id: ConversationID) throws -> ConversationRow? {
-        try connection.first(Self.conversationByName) { $0.add(id) }
+        if let known = connection.ahead.conversation(id) { return known }
+        return try connection.first(Self.conversationByName) { $0.add(id) }
     }
 
     private static let conversationByNumber = Statement<ConversationRow>(
@@ -57,7 +58,8 @@ class PostgresReader: StoreReader {
         "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND userID = ?")
 
     func member(_ user: UserID, of conversation: Int64) throws -> MemberRow? {
-        try connection.first(Self.member) { $0.add(conversation, user) }
+        if let known = connection.ahead.member(user, of: conversation) { return known }
+        return try connection.first(Self.member) { $0.add(conversation, user) }
     }
 
     private static let members = Statement<MemberRow>(
@@ -97,7 +99,8 @@ class PostgresReader: StoreReader {
     ) { $0.integer() }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
-        try connection.all(Self.mentions) { $0.add(conversation, user, seq) }
+        if connection.ahead.isUnmentioned(user, in: conversation, above: seq) { return [] }
+        return try connection.all(Self.mentions) { $0.add(conversation, user, seq) }
     }
 
     private static let bits = Statement<BitBlock>(
@@ -107,7 +110,8 @@ class PostgresReader: StoreReader {
         """)
 
     func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock] {
-        try connection.all(Self.bits) { $0.add(conversation, set, blocks) }
+        if let known = connection.ahead.bits(set, of: conversation, blocks: blocks) { return known }
+        return try connection.all(Self.bits) { $0.add(conversation, set, blocks) }
     }
 
     // MARK: Users and settings
@@ -115,7 +119,8 @@ class PostgresReader: StoreReader {
     private static let user = Statement<UserRow>("SELECT \(UserRow.columns) FROM person WHERE id = ?")
 
     func user(_ id: UserID) throws -> UserRow? {
-        try connection.first(Self.user) { $0.add(id) }
+        if let known = connection.ahead.user(id) { return known }
+        return try connection.first(Self.user) { $0.add(id) }
     }
 
     private static let settings = Statement("SELECT value FROM setting WHERE name = 'server'") {
@@ -131,19 +136,30 @@ extension BitBlock: StoredRow {
     static let columns = "block, words"
 
     init(_ columns: inout Columns) throws {
-        let index = columns.integer()
-        guard let words = columns.bytes(as: SIMD16<UInt64>.self) else { throw Columns.unreadable("words") }
+        guard let block = try Self(ifPresent: &columns) else { throw Columns.unreadable("block") }
+        self = block
+    }
+
+    /// Reads the columns of a block that may be missing.
+    init?(ifPresent columns: inout Columns) throws {
+        let isMissing = columns.isNextNull
+        let (index, words) = (columns.integer(), columns.bytes(as: SIMD16<UInt64>.self))
+        if isMissing { return nil }
+        guard let words else { throw Columns.unreadable("words") }
         self.init(index: index, words: words)
     }
 }
 
 extension BitSet: Bindable {
+    static let removedKind: Int64 = 0
+    static let uncountedKind: Int64 = 2
+
     /// Binds the kind and user.
     func bind(to parameters: inout Parameters) {
         switch self {
-        case .removed: parameters.add(0 as Int64, "")
+        case .removed: parameters.add(Self.removedKind, "")
         case .deleted: parameters.add(1 as Int64, "")
-        case .uncounted(let user): parameters.add(2 as Int64, user)
+        case .uncounted(let user): parameters.add(Self.uncountedKind, user)
         case .replies(let thread): parameters.add(3 as Int64, thread.description)
         }
     }

@@ -30,7 +30,8 @@ extension PostgresReader {
     }
 
     func mute(of user: UserID, in conversation: Int64) throws -> Mute? {
-        try connection.first(Self.mute) { $0.add(conversation, user) } ?? nil
+        if connection.ahead.isUnmuted(user, in: conversation) { return nil }
+        return try connection.first(Self.mute) { $0.add(conversation, user) } ?? nil
     }
 
     private static let nextDeliveryConversation = Statement(
@@ -141,10 +142,10 @@ extension PostgresWriter {
     }
 
     private static let insertDelivery = Statement(
-        "INSERT INTO delivery (webhook, conversation, event, seq, original, body) VALUES (?, ?, ?, ?, ?, ?)")
+        insertingInto: "delivery", "webhook, conversation, event, seq, original, body")
 
     func insertDelivery(_ row: DeliveryRow) throws {
-        try connection.enqueue(Self.insertDelivery) {
+        try connection.gather(Self.insertDelivery) {
             $0.add(row.webhook, row.conversation)
             $0.add(row.event, row.seq, row.original)
             $0.add(utf8: row.body.text)

@@ -6,9 +6,10 @@ extension PostgresStore: SharedStore {
     package var isFirst: Bool { lock.isFirst }
 
     package func write(
-        after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]
+        after known: Int64, as id: CommitID, expecting reads: () -> ExpectedReads,
+        _ body: (any StoreWriter, Turn) throws -> [UInt8]
     ) throws {
-        try transact(after: known, as: id) { try body($0, $1) }
+        try transact(after: known, as: id, expecting: reads) { try body($0, $1) }
     }
 
     package func notes(from number: Int64) throws -> NotePage {

@@ -8,7 +8,8 @@ extension PostgresReader {
     }
 
     func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
-        try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
+        if let known = connection.ahead.receipt(of: user, in: conversation) { return known }
+        return try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
     }
 
     private static let positions = Statement<MemberRow>(
@@ -63,13 +64,13 @@ extension PostgresReader {
 
 extension PostgresWriter {
     private static let putReceipt = Statement(
-        """
-        INSERT INTO receipt (conversation, userID, seq) VALUES (?, ?, ?)
-        ON CONFLICT (conversation, userID) DO UPDATE SET seq = excluded.seq
-        """)
+        insertingInto: "receipt", "conversation, userID, seq",
+        onConflict: "(conversation, userID) DO UPDATE SET seq = excluded.seq")
 
     func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
-        try connection.enqueue(Self.putReceipt) { $0.add(conversation, user, seq) }
+        let key = ReadAhead.Place(conversation: conversation, user: user)
+        try connection.gather(Self.putReceipt, key: key) { $0.add(conversation, user, seq) }
+        connection.ahead.putReceipt(seq, of: user, in: conversation)
     }
 
     private static let putInvitation = Statement(

@@ -6,7 +6,8 @@ extension PostgresReader {
     private static let pushUser = Statement<PushUserRow>("SELECT \(PushUserRow.columns) FROM pushUser WHERE userID = ?")
 
     func pushUser(_ user: UserID) throws -> PushUserRow? {
-        try connection.first(Self.pushUser) { $0.add(user) }
+        if let known = connection.ahead.pushUser(user) { return known }
+        return try connection.first(Self.pushUser) { $0.add(user) }
     }
 
     private static let pushDevices = Statement<PushDeviceRow>(
@@ -33,7 +34,10 @@ extension PostgresReader {
     func pushRecipients(
         at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int
     ) throws -> [UserID] {
-        try connection.all(Self.pushRecipients, limit: limit) {
+        if level == .all, after == nil, limit == 1, let known = connection.ahead.firstRecipient(of: conversation) {
+            return known.map { [$0] } ?? []
+        }
+        return try connection.all(Self.pushRecipients, limit: limit) {
             $0.add(conversation, level.stored, after?.text ?? "")
         }
     }
@@ -128,10 +132,10 @@ extension PostgresWriter {
         try connection.enqueue(Self.putPushLevel) { $0.add(conversation, user, level.stored) }
     }
 
-    private static let insertPush = Statement("INSERT INTO push (conversation, kind, seq, body) VALUES (?, ?, ?, ?)")
+    private static let insertPush = Statement(insertingInto: "push", "conversation, kind, seq, body")
 
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) throws {
-        try connection.enqueue(Self.insertPush) {
+        try connection.gather(Self.insertPush) {
             $0.add(conversation, kind.rawValue, seq)
             $0.add(utf8: body?.text)
         }

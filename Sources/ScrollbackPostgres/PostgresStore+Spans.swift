@@ -6,7 +6,8 @@ extension PostgresReader {
         "SELECT \(SpanRow.columns) FROM span WHERE conversation = ? AND userID = ? ORDER BY joined")
 
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
-        try connection.all(Self.spans) { $0.add(conversation, user) }
+        if let known = connection.ahead.spans(of: user, in: conversation) { return known }
+        return try connection.all(Self.spans) { $0.add(conversation, user) }
     }
 }
 

@@ -2,25 +2,19 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension PostgresReader {
-    private static let usage = Statement(
-        "SELECT day, groups, members, fileBytes, messageBytes FROM usage WHERE userID = ?"
-    ) { row in
-        var usage = UsageRow(day: row.integer())
-        for quota in Quota.allCases { usage.growth[quota] = row.integer() }
-        return usage
-    }
+    private static let usage = Statement<UsageRow>("SELECT \(UsageRow.columns) FROM usage WHERE userID = ?")
 
     func usage(of user: UserID) throws -> UsageRow? {
-        try connection.first(Self.usage) { $0.add(user) }
+        if let known = connection.ahead.usage(of: user) { return known }
+        return try connection.first(Self.usage) { $0.add(user) }
     }
 }
 
 extension PostgresWriter {
     private static let putUsage = Statement(
         """
-        INSERT INTO usage (userID, day, groups, members, fileBytes, messageBytes) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (userID) DO UPDATE SET (day, groups, members, fileBytes, messageBytes)
-        = (excluded.day, excluded.groups, excluded.members, excluded.fileBytes, excluded.messageBytes)
+        INSERT INTO usage (userID, \(UsageRow.columns)) VALUES (?, \(placeholders(UsageRow.columns)))
+        ON CONFLICT (userID) DO UPDATE SET (\(UsageRow.columns)) = (\(excluded(UsageRow.columns)))
         """)
 
     func put(_ usage: UsageRow, of user: UserID) throws {
@@ -34,5 +28,14 @@ extension PostgresWriter {
 
     func dropUsage(before day: Int64) throws {
         try connection.enqueue(Self.dropUsage) { $0.add(day) }
+    }
+}
+
+extension UsageRow: StoredRow {
+    static let columns = "day, groups, members, fileBytes, messageBytes"
+
+    init(_ columns: inout Columns) {
+        self.init(day: columns.integer())
+        for quota in Quota.allCases { growth[quota] = columns.integer() }
     }
 }

@@ -97,16 +97,28 @@ package final class PostgresStore: MessageStore {
     }
 
     package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
+        try read(expecting: ExpectedReads(), body)
+    }
+
+    package func read<Answer>(
+        expecting reads: ExpectedReads, _ body: (any StoreReader) throws -> Answer
+    ) throws -> Answer {
         try translatingErrors("The store could not be read.") {
-            try readers.transaction(begin: { try $0.beginRead() }) { connection, _ in
+            try readers.transaction(begin: { try $0.beginRead(expecting: reads) }) { connection, _ in
                 try body(PostgresReader(connection))
             }
         }
     }
 
     package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        try write(expecting: { ExpectedReads() }, body)
+    }
+
+    package func write<Answer>(
+        expecting reads: () -> ExpectedReads, _ body: (any StoreWriter, _ commit: Int64) throws -> Answer
+    ) throws -> Answer {
         var answer: Answer?
-        try transact(after: known.withLock { $0.lastCommit }, as: .random()) { writer, turn in
+        try transact(after: known.withLock { $0.lastCommit }, as: .random(), expecting: reads) { writer, turn in
             answer = try body(writer, turn.commit)
             return []
         }
@@ -116,15 +128,19 @@ package final class PostgresStore: MessageStore {
 
     /// Runs a closure in one transaction.
     ///
-    /// - Parameter body: Returns the body of the note, which nodes store.
+    /// - Parameters:
+    ///   - reads: Returns what the closure will probably read.
+    ///   - body: Returns the body of the note, which nodes store.
     func transact(
-        after known: Int64, as id: CommitID, _ body: (PostgresWriter, Turn) throws -> [UInt8]
+        after known: Int64, as id: CommitID, expecting reads: () -> ExpectedReads = { ExpectedReads() },
+        _ body: (PostgresWriter, Turn) throws -> [UInt8]
     ) throws {
+        let reads = reads()
         var now: Date?
         var notes: [Notes.Row] = []
         func begin(_ connection: PostgresConnection) throws -> StoreState {
             notes = []
-            return try StoreState.beginTransaction(on: connection) { connection in
+            return try StoreState.beginTransaction(on: connection, expecting: reads) { connection in
                 guard lock.isShared else { return }
                 try Notes.enqueueTurn(
                     after: known, on: connection, time: { now = $0 }, row: { notes.append($0) })

@@ -3,16 +3,14 @@ import ScrollbackModel
 
 extension PostgresWriter {
     private static let updateMessage = Statement(
-        updatingOne: """
-            UPDATE message SET (\(MessageRow.updatedColumns)) = (\(placeholders(MessageRow.updatedColumns)))
-            WHERE conversation = ? AND seq = ?
-            """)
+        updating: "message", MessageRow.updatedColumns, key: "conversation, seq")
 
     func update(_ message: MessageRow, in conversation: Int64) throws {
-        try connection.enqueue(Self.updateMessage) {
+        try connection.gather(Self.updateMessage, key: [conversation, message.seq]) {
             $0.add(stateOf: message)
             $0.add(conversation, message.seq)
         }
+        connection.ahead.put(message, in: conversation)
     }
 
     private static let removeMessages = Statement(
@@ -47,10 +45,10 @@ extension PostgresWriter {
     }
 
     private static let insertChange = Statement(
-        "INSERT INTO change (\(ChangeRow.columns), conversation) VALUES (\(placeholders(ChangeRow.columns)), ?)")
+        insertingInto: "change", "\(ChangeRow.columns), conversation")
 
     func insert(_ change: ChangeRow, in conversation: Int64) throws {
-        try connection.enqueue(Self.insertChange) { $0.add(change, conversation) }
+        try connection.gather(Self.insertChange) { $0.add(change, conversation) }
     }
 
     private static let dropChanges = Statement("DELETE FROM change WHERE conversation = ? AND rev <= ?")

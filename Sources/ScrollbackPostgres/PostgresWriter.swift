@@ -17,70 +17,80 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         ON CONFLICT (kind, target, part) DO UPDATE
         SET (\(ConversationRow.updatedColumns)) = (\(excluded(ConversationRow.updatedColumns)))
         RETURNING number
-        """
+        """, changing: []
     ) { $0.integer() }
     private static let updateConversation = Statement(
-        updatingOne: """
-            UPDATE conversation
-            SET (\(ConversationRow.updatedColumns)) = (\(placeholders(ConversationRow.updatedColumns))) WHERE number = ?
-            """)
+        updating: "conversation", ConversationRow.updatedColumns, key: "number")
 
     func put(_ conversation: inout ConversationRow) throws {
         let row = conversation
         if row.number == 0 {
             conversation.number = try connection.first(Self.insertConversation) { $0.add(row, row.id) } ?? 0
+            connection.ahead.put(conversation)
         } else {
-            try connection.enqueue(Self.updateConversation) { $0.add(row, row.number) }
+            try connection.gather(Self.updateConversation, key: row.number) { $0.add(row, row.number) }
+            connection.ahead.put(row)
         }
         newest = max(newest, row.timetoken)
     }
 
     private static let putMember = Statement(
-        """
-        INSERT INTO member (\(MemberRow.columns)) VALUES (\(placeholders(MemberRow.columns)))
-        ON CONFLICT (conversation, userID) DO UPDATE
-        SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
-        """)
+        insertingInto: "member", MemberRow.columns,
+        onConflict: """
+            (conversation, userID) DO UPDATE
+            SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
+            """)
 
     func put(_ member: MemberRow) throws {
-        try connection.enqueue(Self.putMember) { $0.add(member) }
+        let key = ReadAhead.Place(conversation: member.conversation, user: member.user)
+        try connection.gather(Self.putMember, key: key) { $0.add(member) }
+        connection.ahead.put(member)
     }
 
     private static let putUser = Statement(
-        """
-        INSERT INTO person (\(UserRow.columns)) VALUES (\(placeholders(UserRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET (\(UserRow.updatedColumns)) = (\(excluded(UserRow.updatedColumns)))
-        """)
+        insertingInto: "person", UserRow.columns,
+        onConflict: "(id) DO UPDATE SET (\(UserRow.updatedColumns)) = (\(excluded(UserRow.updatedColumns)))")
 
     func put(_ user: UserRow) throws {
-        try connection.enqueue(Self.putUser) { $0.add(user) }
+        try connection.gather(Self.putUser, key: user.profile.id) { $0.add(user) }
+        connection.ahead.put(user)
     }
 
-    private static let insertMessage = Statement(
-        "INSERT INTO message (conversation, \(MessageRow.columns)) VALUES (?, \(placeholders(MessageRow.columns)))")
+    private static let insertMessage = Statement(insertingInto: "message", "conversation, \(MessageRow.columns)")
 
     func insert(_ message: MessageRow, in conversation: Int64) throws {
-        try connection.enqueue(Self.insertMessage) { $0.add(message, in: conversation) }
+        try connection.gather(Self.insertMessage) { $0.add(message, in: conversation) }
+        connection.ahead.put(message, in: conversation)
     }
 
     private static let putBits = Statement(
-        """
-        INSERT INTO bits (conversation, kind, userID, block, words) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (conversation, kind, userID, block) DO UPDATE SET words = excluded.words
-        """)
+        insertingInto: "bits", "conversation, kind, userID, \(BitBlock.columns)",
+        onConflict: "(conversation, kind, userID, block) DO UPDATE SET words = excluded.words")
 
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws {
-        try connection.enqueue(Self.putBits) {
+        try connection.gather(Self.putBits, key: BitsKey(conversation: conversation, set: set, block: block.index)) {
             $0.add(conversation, set, block.index)
             $0.add(bytesOf: block.words)
         }
+        connection.ahead.put(block, of: set, in: conversation)
+    }
+
+    private struct BitsKey: Hashable {
+        var conversation: Int64
+        var set: BitSet
+        var block: Int64
     }
 
     private static let dropBits = Statement(
-        "DELETE FROM bits WHERE conversation = ? AND kind = ? AND userID = ? AND block < ?")
+        """
+        DELETE FROM bits USING unnest(?, ?, ?, ?) AS e (conversation, kind, userID, block)
+        WHERE bits.conversation = e.conversation AND bits.kind = e.kind AND bits.userID = e.userID
+        AND bits.block < e.block
+        """)
 
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws {
-        try connection.enqueue(Self.dropBits) { $0.add(conversation, set, block) }
+        try connection.gather(Self.dropBits) { $0.add(conversation, set, block) }
+        connection.ahead.dropBits(set, of: conversation, below: block)
     }
 
     private static let putDeletedRange = Statement(
@@ -105,13 +115,12 @@ final class PostgresWriter: PostgresReader, StoreWriter {
     }
 
     private static let insertMention = Statement(
-        """
-        INSERT INTO mention (conversation, userID, seq, sender) VALUES (?, ?, ?, ?)
-        ON CONFLICT (conversation, userID, seq) DO NOTHING
-        """)
+        insertingInto: "mention", "conversation, userID, seq, sender",
+        onConflict: "(conversation, userID, seq) DO NOTHING")
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws {
-        try connection.enqueue(Self.insertMention) { $0.add(conversation, user?.text ?? "", seq, sender) }
+        try connection.gather(Self.insertMention) { $0.add(conversation, user?.text ?? "", seq, sender) }
+        connection.ahead.putMention(of: user, by: sender, in: conversation)
     }
 
     private static let dropMention = Statement(

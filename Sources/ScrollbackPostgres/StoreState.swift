@@ -28,15 +28,19 @@ struct StoreState: StoredRow {
 
     /// Begins a transaction and waits for its turn, in one round trip.
     ///
-    /// - Parameter afterLock: Queues further statements, which PostgreSQL executes after earlier transactions.
+    /// - Parameters:
+    ///   - reads: What the transaction will probably read.
+    ///   - afterLock: Queues further statements, which PostgreSQL executes after earlier transactions.
     static func beginTransaction(
-        on connection: PostgresConnection, afterLock: (PostgresConnection) throws -> Void = { _ in }
+        on connection: PostgresConnection, expecting reads: ExpectedReads = .init(),
+        afterLock: (PostgresConnection) throws -> Void = { _ in }
     ) throws -> StoreState {
         try connection.enqueueBeginWrite()
         do {
             var state: StoreState?
             try connection.enqueue(locked, row: { state = $0 })
             try afterLock(connection)
+            try connection.readAhead(reads)
             try connection.sync()
             return try existing(state)
         } catch PostgresError.refused(state: "57014", _) {

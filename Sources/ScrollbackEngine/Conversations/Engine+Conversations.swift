@@ -82,8 +82,10 @@ extension Engine {
         _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
     ) {
         let id = id.log.absolute(for: caller.user)
+        var footprint = Footprint(id, caller.user, needsAccess: true)
+        if case .read(let seq, _, _) = change { footprint.readsThrough = seq }
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: [footprint],
             { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
             completion: completion)
     }
@@ -101,8 +103,13 @@ extension Engine {
     ///
     /// Completes with one answer per conversation.
     package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
+        let footprints = marks.map { mark in
+            Footprint(
+                mark.conversation.log.absolute(for: caller.user), caller.user, needsAccess: true,
+                readsThrough: mark.position.seq)
+        }
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: footprints,
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
 
@@ -129,8 +136,7 @@ extension Engine {
     package func members(of id: ConversationID, after: UserID?, limit: Int, by caller: Caller) throws -> [Member] {
         try checkLimit(limit)
         let id = id.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: id, for: caller, in: store)
+        return try withAccess(to: id, for: caller) { access, store in
             var row = access.conversation
             guard permissions[.listMembers, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "You need permission to list the members of \(id).")
@@ -186,8 +192,7 @@ extension Engine {
         _ id: ConversationID, by caller: Caller
     ) throws -> (head: ConversationHead, settings: ConversationSettings?) {
         let id = id.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: id, for: caller, in: store)
+        return try withAccess(to: id, for: caller) { access, store in
             let settings = access.end == nil ? access.conversation.settings : nil
             return (try head(of: access, for: caller.user, in: store), settings)
         }
@@ -196,9 +201,7 @@ extension Engine {
     /// Returns a conversation's head with the caller's state in it.
     package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
         let id = id.absolute(for: caller.user)
-        return try store.read { store in
-            try head(of: access(to: id, for: caller, in: store), for: caller.user, in: store)
-        }
+        return try withAccess(to: id, for: caller) { try head(of: $0, for: caller.user, in: $1) }
     }
 
     /// Returns the channels of a community that the caller may see, ordered by name: at most `limit` after `after`.

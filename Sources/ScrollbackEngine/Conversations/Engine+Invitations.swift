@@ -43,8 +43,7 @@ extension Engine {
         guard let id else { return try ownInvitations(cursor: cursor, limit: limit, by: caller) }
         let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
         let now = clock()
-        return try store.read { store in
-            let access = try access(to: id.absolute(for: caller.user), for: caller, in: store)
+        return try withAccess(to: id.absolute(for: caller.user), for: caller) { access, store in
             try permissions.checkMayInvite(to: access.conversation.id, as: access.role, by: caller)
             guard access.conversation.supportsInvitations else { throw ChatError.publicChannel(access.conversation.id) }
             let rows = try store.invitations(to: access.conversation.number, after: after, limit: limit)

@@ -43,7 +43,7 @@ extension Engine {
     private static func count(since time: Timetoken, _ access: Access, in store: any StoreReader) throws -> Int64 {
         let row = access.conversation
         guard row.timetoken >= time, let highest = access.visible.highest else { return 0 }
-        let first = try store.lastPosition(in: row) { $0.timetoken < time } + 1
+        let first = try store.lastPosition(in: row, before: time) + 1
         guard first <= highest else { return 0 }
         return try store.messageCount(in: access.visible.clipped(to: first...highest), of: row.number)
     }

@@ -9,8 +9,7 @@ extension Engine {
         try query.check(pageSize: limits.pageSize)
         try checkHistory(by: caller)
         let log = id.log.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: log, for: caller, in: store)
+        return try withAccess(to: log, for: caller) { access, store in
             var budget = ResponseBudget(messages: query.limit)
             return try Self.page(query, access, store, reader: caller.user, budget: &budget)
         }

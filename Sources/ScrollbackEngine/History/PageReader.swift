@@ -181,8 +181,8 @@ struct PageReader {
     }
 
     private func position(from first: Timetoken, through last: Timetoken) throws -> Position {
-        let newestOlder = try store.lastPosition(in: row) { $0.timetoken < first }
-        let newestWithin = try store.lastPosition(in: row) { $0.timetoken <= last }
+        let newestOlder = try store.lastPosition(in: row, before: first)
+        let newestWithin = try store.lastPosition(in: row, atOrBefore: last)
         guard newestWithin > newestOlder else { return .between(newestOlder) }
         // Positions of removed messages may be below the first message with this time.
         let first = try store.messages(

@@ -24,13 +24,23 @@ extension StoreReader {
         return low
     }
 
+    package func lastPosition(in conversation: ConversationRow, atOrBefore time: Timetoken) throws -> Seq {
+        try lastPosition(in: conversation) { $0.timetoken <= time }
+    }
+
+    /// Returns the newest sequence number before a time, or `firstSeq - 1` if there is none.
+    func lastPosition(in conversation: ConversationRow, before time: Timetoken) throws -> Seq {
+        guard time.rawValue > 0 else { return conversation.firstSeq - 1 }
+        return try lastPosition(in: conversation, atOrBefore: Timetoken(rawValue: time.rawValue - 1))
+    }
+
     /// Returns the newest sequence number at or before a time.
     ///
     /// Deleted ranges at that position, and everything below the retention floor, count as before the time. Their times
     /// are unknown once the rows are removed, and a result must not decrease later.
     func position(atOrBefore time: Timetoken, in conversation: ConversationRow) throws -> Seq {
         if conversation.timetoken <= time { return conversation.head }
-        let place = try lastPosition(in: conversation) { $0.timetoken <= time }
+        let place = try lastPosition(in: conversation, atOrBefore: time)
         guard conversation.hasDeletedRanges else { return place }
         let deletedRange = try deletedRanges(of: nil, in: conversation.number).first { $0.places.contains(place + 1) }
         return deletedRange?.places.upperBound ?? place

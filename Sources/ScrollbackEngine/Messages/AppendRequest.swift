@@ -41,6 +41,13 @@ package struct AppendRequest: Sendable {
         }
         if let attributes = filterResult.attributes { self.submission.attributes = attributes }
     }
+
+    var footprint: Footprint {
+        Footprint(
+            conversation, sender, messages: [submission.id] + (submission.attributes.replyTo.map { [$0] } ?? []),
+            // In a channel, the community's list shows since when the sender is a member.
+            needsAccess: conversation.kind == .community)
+    }
 }
 
 extension Submission {

@@ -30,7 +30,7 @@ extension Engine {
         moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
             [self] filterResult in
             log.submit(
-                for: WorkOwner(caller),
+                for: WorkOwner(caller), about: request.footprints([id]),
                 { [self] in
                     let message = try $0.edit(
                         id, edit, request, permissions: permissions, filterResult: filterResult,
@@ -48,7 +48,7 @@ extension Engine {
     ) {
         let request = request(conversation, caller, nil)
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: request.footprints([id]),
             { [self] in
                 guard
                     let message = try $0.delete(
@@ -68,7 +68,7 @@ extension Engine {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: request.footprints(ids),
             { [self] in
                 try $0.delete(
                     ids, request, permissions: permissions, lowersUnread: settings.recallLowersUnread
@@ -95,7 +95,8 @@ extension Engine {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
         log.submit(
-            for: WorkOwner(caller), { [permissions] in try $0.hide(ids, request, permissions: permissions) },
+            for: WorkOwner(caller), about: request.footprints(ids),
+            { [permissions] in try $0.hide(ids, request, permissions: permissions) },
             completion: completion)
     }
 
@@ -149,7 +150,7 @@ extension Engine {
             return completion(.failure(error))
         }
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: request.footprints([id]),
             { [permissions, erasing] in
                 try erasing.check(caller.user, since: erasureCount)
                 return try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
@@ -163,7 +164,7 @@ extension Engine {
     ) {
         let request = request(conversation, caller, operation)
         log.submit(
-            for: WorkOwner(caller),
+            for: WorkOwner(caller), about: request.footprints([id]),
             { [permissions] in try $0.removeAction(from: id, reference, request, permissions: permissions) },
             completion: completion)
     }
@@ -180,8 +181,7 @@ extension Engine {
         try checkLimit(limit)
         try checkHistory(by: caller)
         let name = conversation.log.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: name, for: caller, in: store)
+        return try withAccess(to: name, for: caller) { access, store in
             let number = access.conversation.number
             var seq: Seq?
             if let id {
@@ -212,8 +212,7 @@ extension Engine {
         try checkLimit(limit)
         try checkHistory(by: caller)
         let name = id.log.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: name, for: caller, in: store)
+        return try withAccess(to: name, for: caller) { access, store in
             let number = access.conversation.number
             let places = try store.pins(in: number, below: seq, limit: limit)
             var answer = ListPins.Answer(

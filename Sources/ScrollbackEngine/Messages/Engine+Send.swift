@@ -22,7 +22,7 @@ extension Engine {
             let append = AppendRequest(
                 conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.log.submit(
-                for: WorkOwner(caller),
+                for: WorkOwner(caller), about: [append.footprint],
                 { [permissions, erasing, mentionLimiter] in
                     try erasing.check(caller.user, since: erasureCount)
                     return try $0.append(append, permissions: permissions, mentionLimiter: mentionLimiter)

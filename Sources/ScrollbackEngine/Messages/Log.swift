@@ -27,6 +27,7 @@ package final class Log: Sendable {
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
     private let record: @Sendable (Transaction) throws -> OutboundSummary
     private let recorded: @Sendable (OutboundSummary) -> Void
+    private let expectsPushes: @Sendable () -> Bool
     private let observe: @Sendable (CommitReport) -> Void
     private let settings: @Sendable () -> ServerSettings
     private let ledger: QuotaLedger
@@ -63,6 +64,7 @@ package final class Log: Sendable {
     ///   - record: Stores, within the transaction, the webhook deliveries and pushes that result from it, and returns a
     ///     summary.
     ///   - recorded: Receives that summary after the commit.
+    ///   - expectsPushes: Returns whether `record` looks for users who may receive pushes.
     ///   - observe: Receives a report after each commit or failed transaction.
     package init(
         store: any MessageStore, node: Node? = nil, execution: Execution, maximumQueue: Int = 10_000,
@@ -72,10 +74,12 @@ package final class Log: Sendable {
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
         record: @escaping @Sendable (Transaction) throws -> OutboundSummary = { _ in OutboundSummary() },
         recorded: @escaping @Sendable (OutboundSummary) -> Void = { _ in },
+        expectsPushes: @escaping @Sendable () -> Bool = { false },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         self.record = record
         self.recorded = recorded
+        self.expectsPushes = expectsPushes
         self.store = store
         self.node = node
         newest = Mutex(try store.newest)
@@ -109,13 +113,15 @@ package final class Log: Sendable {
     ///
     /// - Parameters:
     ///   - owner: The user who caused the change, or `server`.
+    ///   - footprints: What the change is about, which makes it faster on PostgreSQL; empty for rare changes.
     ///   - body: The change. It performs all checks before it changes anything, and throws if a check fails.
     ///   - completion: Called with the result after the commit, on the writer's thread. It must not block.
     package func submit<Answer: Sendable>(
-        for owner: WorkOwner, _ body: @escaping @Sendable (Transaction) throws -> Answer,
+        for owner: WorkOwner, about footprints: [Footprint] = [],
+        _ body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
-        let change = Change(body: body, completion: completion)
+        let change = Change(footprints: footprints, body: body, completion: completion)
         admit(change) { state in
             guard let refusal = state.waiting.append(change, of: owner) else { return nil }
             state.refusals[refusal, default: 0] += 1
@@ -133,7 +139,7 @@ package final class Log: Sendable {
 
     /// Completes after all changes that any user submitted before this call.
     package func waitForSubmitted(completion: @escaping @Sendable (Result<Void, ChatError>) -> Void) {
-        let barrier = Change(body: { _ in }, completion: completion)
+        let barrier = Change(footprints: [], body: { _ in }, completion: completion)
         admit(barrier) { state in
             state.waiting.appendBarrier(barrier)
             return nil
@@ -206,7 +212,7 @@ package final class Log: Sendable {
             try settleUnconfirmedCommit()
             if let node {
                 let id = CommitID.random()
-                try node.write(as: id) { writer, turn in
+                try node.write(as: id, expecting: { expectedReads(of: batch) }) { writer, turn in
                     newest.withLock { $0 = max($0, turn.newest) }
                     let effects = try run(batch, in: writer, turn.commit, at: turn.time)
                     let note = CommitNote(number: turn.commit, id: id, body: effects.body)
@@ -214,7 +220,7 @@ package final class Log: Sendable {
                     return note
                 }
             } else {
-                try store.write { writer, commit in
+                try store.write(expecting: { expectedReads(of: batch) }) { writer, commit in
                     outcome = Outcome(commit: commit, effects: try run(batch, in: writer, commit, at: clock()))
                 }
             }
@@ -232,6 +238,14 @@ package final class Log: Sendable {
                 fail(batch, failure)
             }
         }
+    }
+
+    private func expectedReads(of batch: [any Job]) -> ExpectedReads {
+        var reads = ExpectedReads()
+        reads.footprints = batch.flatMap(\.footprints)
+        reads.usage = ledger.unknown(reads.footprints.map(\.user))
+        reads.includesPushRecipients = expectsPushes()
+        return reads
     }
 
     private func run(
@@ -324,6 +338,7 @@ package struct CommitReport: Sendable {
 
 /// A change that waits in the queue.
 private protocol Job: AnyObject, Sendable {
+    var footprints: [Footprint] { get }
     /// Runs the change; throws only errors that must roll back the whole transaction.
     func run(in transaction: Transaction) throws
     /// Completes the job with `failure`, or with the result of `run` if `failure` is `nil`.
@@ -331,14 +346,16 @@ private protocol Job: AnyObject, Sendable {
 }
 
 private final class Change<Answer: Sendable>: Job {
+    let footprints: [Footprint]
     private let body: @Sendable (Transaction) throws -> Answer
     private let completion: @Sendable (Result<Answer, ChatError>) -> Void
     private let answer = Mutex<Result<Answer, ChatError>?>(nil)
 
     init(
-        body: @escaping @Sendable (Transaction) throws -> Answer,
+        footprints: [Footprint], body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
+        self.footprints = footprints
         self.body = body
         self.completion = completion
     }

@@ -16,6 +16,11 @@ package struct ChangeRequest: Sendable {
         self.operation = operation
     }
 
+    /// Returns the footprint of a change of messages.
+    func footprints(_ messages: [MessageID]) -> [Footprint] {
+        [Footprint(conversation, caller.user, messages: messages, needsAccess: true)]
+    }
+
     /// Returns a digest that distinguishes different requests with the same operation ID.
     func digest(_ what: String...) -> Int64 {
         Submission.digest(of: [caller.user.text] + what)

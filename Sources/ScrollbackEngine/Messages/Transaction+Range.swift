@@ -128,7 +128,7 @@ extension Transaction {
         guard var row = try conversation(id), !row.isDeleted, row.firstSeq <= row.head, row.floorTime < time else {
             return false
         }
-        let last = try store.lastPosition(in: row) { $0.timetoken < time }
+        let last = try store.lastPosition(in: row, before: time)
         guard last >= row.firstSeq else { return false }
         try raiseFloor(of: &row, through: last)
         row = try put(row)

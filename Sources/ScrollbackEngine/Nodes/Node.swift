@@ -142,11 +142,16 @@ package final class Node: Sendable {
 
     /// Runs a closure in one transaction, after the commits of other nodes before it were delivered.
     ///
-    /// - Parameter body: Returns the note of the transaction, for ``committed(_:_:)``.
+    /// - Parameters:
+    ///   - reads: Returns what the closure will probably read.
+    ///   - body: Returns the note of the transaction, for ``committed(_:_:)``.
     /// - Throws: ``UnconfirmedCommit``, and `shutting-down` if the node can't continue.
-    func write(as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitNote) throws {
+    func write(
+        as id: CommitID, expecting reads: () -> ExpectedReads = { ExpectedReads() },
+        _ body: (any StoreWriter, Turn) throws -> CommitNote
+    ) throws {
         do {
-            while try !writeOnce(as: id, body) { try catchUp() }
+            while try !writeOnce(as: id, expecting: reads, body) { try catchUp() }
         } catch let failure as CommitOrder.Failure {
             throw ChatError(.shuttingDown, "\(failure)", retryAfter: 1)
         }
@@ -154,11 +159,13 @@ package final class Node: Sendable {
 
     /// - Returns: `false` if nothing was written, because this node is too far behind. Other nodes should not wait
     ///   while it catches up.
-    private func writeOnce(as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitNote) throws -> Bool {
+    private func writeOnce(
+        as id: CommitID, expecting reads: () -> ExpectedReads, _ body: (any StoreWriter, Turn) throws -> CommitNote
+    ) throws -> Bool {
         struct IsBehind: Error {}
         let known = position
         do {
-            try store.write(after: known, as: id) { writer, turn in
+            try store.write(after: known, as: id, expecting: reads) { writer, turn in
                 try take(turn.earlier, from: known)
                 if turn.earlier.hasMore { throw IsBehind() }
                 return try body(writer, turn).body

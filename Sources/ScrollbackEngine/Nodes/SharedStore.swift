@@ -14,9 +14,13 @@ package protocol SharedStore: MessageStore {
     /// - Parameters:
     ///   - known: The newest commit that this node knows. The turn has the notes since then.
     ///   - id: The ID of the commit.
+    ///   - reads: Returns what the closure will probably read.
     ///   - body: Returns the body of the note.
     /// - Throws: ``UnconfirmedCommit`` if the transaction may have been committed.
-    func write(after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]) throws
+    func write(
+        after known: Int64, as id: CommitID, expecting reads: () -> ExpectedReads,
+        _ body: (any StoreWriter, Turn) throws -> [UInt8]
+    ) throws
 
     /// Returns the notes of commits from a number on, oldest first, as far as they fit into about 4 MiB.
     ///
@@ -25,6 +29,14 @@ package protocol SharedStore: MessageStore {
 
     /// Deletes notes that are older than a number of seconds, except for the newest one.
     func dropNotes(olderThan seconds: TimeInterval) throws
+}
+
+extension SharedStore {
+    package func write(
+        after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]
+    ) throws {
+        try write(after: known, as: id, expecting: { ExpectedReads() }, body)
+    }
 }
 
 /// What one transaction did, for the other nodes.

@@ -110,6 +110,11 @@ package final class QuotaLedger: Sendable {
         return stored
     }
 
+    /// Returns the users whose amounts must be read from the store.
+    func unknown(_ users: [UserID]) -> Set<UserID> {
+        state.withLock { state in Set(users.filter { state.entries[$0] == nil }) }
+    }
+
     /// Returns a user's row if it must be stored, because an amount has passed another step of its limit.
     func rowToSave(_ growth: Growth, of user: UserID, on day: Int64, _ quotas: QuotaSettings) -> UsageRow? {
         guard let entry = state.withLock({ $0.entries[user] }), entry.usage.day == day else { return nil }

@@ -18,8 +18,7 @@ extension Engine {
         guard name.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue), which has no read positions")
         }
-        return try store.read { store in
-            let access = try access(to: name, for: caller, in: store)
+        return try withAccess(to: name, for: caller) { access, store in
             guard permissions[.listMembers, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "You need permission to list the members of \(name).")
             }

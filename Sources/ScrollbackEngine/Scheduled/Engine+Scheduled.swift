@@ -73,7 +73,7 @@ extension Engine {
                 let append = AppendRequest(
                     conversation: id, sender: caller, submission: submission, filterResult: filterResult)
                 log.submit(
-                    for: WorkOwner(caller),
+                    for: WorkOwner(caller), about: [append.footprint],
                     { [permissions, erasing, mentionLimiter] in
                         try erasing.check(row.user, since: count)
                         try $0.send(row, append, permissions, mentionLimiter)

@@ -82,7 +82,8 @@ extension MemoryStore: SharedStore {
     package var isFirst: Bool { lastCommit == 0 }
 
     package func write(
-        after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]
+        after known: Int64, as id: CommitID, expecting reads: () -> ExpectedReads,
+        _ body: (any StoreWriter, Turn) throws -> [UInt8]
     ) throws {
         try rows.lock.withLock { _ in
             let turn = Turn(

@@ -20,6 +20,11 @@ package protocol MessageStore: AnyObject, Sendable {
     /// Runs a closure with read access to one snapshot.
     func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer
 
+    /// Runs a closure with read access to one snapshot, as ``read(_:)`` does.
+    ///
+    /// - Parameter reads: What the closure will probably read. Only stores on another machine use it.
+    func read<Answer>(expecting reads: ExpectedReads, _ body: (any StoreReader) throws -> Answer) throws -> Answer
+
     /// Runs a closure in one transaction, which is durable when this method returns.
     ///
     /// If `body` throws, the transaction is rolled back. Only one transaction runs at a time, and `commit` is one above
@@ -28,10 +33,31 @@ package protocol MessageStore: AnyObject, Sendable {
     /// - Throws: ``UnconfirmedCommit`` if the transaction may have been committed.
     func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer
 
+    /// Runs a closure in one transaction, as ``write(_:)`` does.
+    ///
+    /// - Parameter reads: Returns what the closure will probably read. Only stores on another machine call it.
+    func write<Answer>(
+        expecting reads: () -> ExpectedReads, _ body: (any StoreWriter, _ commit: Int64) throws -> Answer
+    ) throws -> Answer
+
     /// Returns some free space of the store to the file system.
     ///
     /// - Returns: Whether more free space remains.
     func vacuum() throws -> Bool
+}
+
+extension MessageStore {
+    package func read<Answer>(
+        expecting reads: ExpectedReads, _ body: (any StoreReader) throws -> Answer
+    ) throws -> Answer {
+        try read(body)
+    }
+
+    package func write<Answer>(
+        expecting reads: () -> ExpectedReads, _ body: (any StoreWriter, _ commit: Int64) throws -> Answer
+    ) throws -> Answer {
+        try write(body)
+    }
 }
 
 /// The error of a transaction whose commit was not confirmed, because the connection to the database was lost.
@@ -94,6 +120,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow?
     /// Returns the position of the message with the highest sequence number at or below `seq`.
     func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow?
+    /// Returns the newest sequence number at or before a time, or `firstSeq - 1` if there is none.
+    func lastPosition(in conversation: ConversationRow, atOrBefore time: Timetoken) throws -> Seq
     /// Returns the message with the highest sequence number at or below `seq`.
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow?
     /// Returns messages of a range that match a filter, from its newest or oldest end, as far as `budget` allows.

@@ -17,8 +17,7 @@ extension Engine {
         try checkLimit(limit)
         try checkHistory(by: caller)
         let name = id.log.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: name, for: caller, in: store)
+        return try withAccess(to: name, for: caller) { access, store in
             guard access.end == nil else {
                 throw ChatError(.notMember, "Only members of \(name) list its threads.")
             }

@@ -1,5 +1,6 @@
 import CPostgreSQL
 import Foundation
+import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
@@ -17,12 +18,26 @@ package final class PostgresConnection: @unchecked Sendable {
         var receive: (OpaquePointer) throws -> Void = { _ in }
     }
 
+    /// The rows of one statement that takes arrays.
+    private struct GatheredRows {
+        var statement: Statement<Void>
+        var rows: [Parameters] = []
+        /// The places of the rows that have a key.
+        var places: [AnyHashable: Int] = [:]
+    }
+
     let socket: PostgresSocket
     private let roundTrips: RoundTripCounter?
     /// The time limit of each statement, except of long ones.
     private var timeout = Duration.zero
     private var isPrepared: [Bool] = []
     private var queue: [Command] = []
+    /// The statements whose results have not been received yet.
+    private var unread: [Command] = []
+    /// The rows of statements that take arrays, in the order in which the statements are sent.
+    private var gathered: [GatheredRows] = []
+    /// What the transaction has read ahead.
+    private(set) var ahead = ReadAhead()
     /// The error after which PostgreSQL ignores the rest of the transaction, until ``rollBack()``.
     private var failure: PostgresError?
 
@@ -38,10 +53,16 @@ package final class PostgresConnection: @unchecked Sendable {
     ) throws {
         self.roundTrips = roundTrips
         socket = try PostgresSocket(url, timeout: timeout)
+        // Every statement is a seek, or a scan of a range, of an index, whatever its parameters. So a plan is made
+        // once, and without other methods, which can be faster while a table is small and are much slower later.
         try execute(
             script: """
                 SET client_min_messages = error;
                 SET jit = off;
+                SET plan_cache_mode = force_generic_plan;
+                SET enable_seqscan = off;
+                SET enable_hashjoin = off;
+                SET enable_mergejoin = off;
                 SET synchronous_commit = on;
                 SET idle_in_transaction_session_timeout = \(idleTransactionTimeout.wholeMilliseconds);
                 SET tcp_keepalives_idle = 10;
@@ -106,6 +127,7 @@ package final class PostgresConnection: @unchecked Sendable {
         uncached sql: String, bind: (inout Parameters) -> Void = { _ in },
         row: @escaping (inout Columns) throws -> Void = { _ in }
     ) throws {
+        try sendGathered()
         let parameters = Self.parameters(bind)
         let command = Command { result in
             try Self.read(result) { columns in
@@ -116,7 +138,7 @@ package final class PostgresConnection: @unchecked Sendable {
         try send(command) {
             parameters.withAddresses {
                 PQsendQueryParams(
-                    socket.connection, numbered(sql), parameters.count, parameters.types, $0, parameters.lengths,
+                    socket.connection, numbered(sql), parameters.count, parameters.typeIDs, $0, parameters.lengths,
                     Self.binary(parameters.count), 1)
             }
         }
@@ -159,12 +181,73 @@ package final class PostgresConnection: @unchecked Sendable {
         _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in },
         receive: @escaping (OpaquePointer) throws -> Void = { _ in }
     ) throws {
-        let parameters = Self.parameters(bind)
+        try sendGathered()
+        ahead.forget(statement.changedTables)
+        try send(statement, Self.parameters(bind), receive)
+    }
+
+    /// Queues a statement that takes arrays, whose elements are the values of one row each.
+    func enqueue<Row>(
+        _ statement: Statement<Row>, rows: [Parameters], row: @escaping (Row) throws -> Void
+    ) throws {
+        guard !rows.isEmpty else { return }
+        try sendGathered()
+        try send(statement, Parameters(columnsOf: rows)) { result in
+            try Self.read(result) { columns in
+                try row(try statement.decode(&columns))
+                return true
+            }
+        }
+    }
+
+    /// Adds a row to a statement that takes arrays, which is sent with all its rows before the next query.
+    ///
+    /// Statements on different tables don't affect each other, so that changes of several tables can alternate. The
+    /// caller updates ``ahead``.
+    ///
+    /// - Parameter key: A later row with the same key replaces the earlier one.
+    func gather(_ statement: Statement<Void>, key: (some Hashable)?, bind: (inout Parameters) -> Void) throws {
+        var place = gathered.firstIndex { $0.statement.index == statement.index }
+        if place == nil {
+            let tables = statement.changedTables
+            if gathered.contains(where: { !$0.statement.changedTables.isDisjoint(with: tables) }) { try sendGathered() }
+            place = gathered.count
+            gathered.append(GatheredRows(statement: statement))
+        }
+        guard let place else { return }
+        let row = Self.parameters(bind)
+        if let key, let known = gathered[place].places[AnyHashable(key)] {
+            gathered[place].rows[known] = row
+            return
+        }
+        if let key { gathered[place].places[AnyHashable(key)] = gathered[place].rows.count }
+        gathered[place].rows.append(row)
+        if gathered[place].rows.count == Self.maximumRows { try sendGathered() }
+    }
+
+    /// The maximum number of rows of one statement that takes arrays.
+    private static let maximumRows = 1000
+
+    /// Adds a row that is new, and so has no key.
+    func gather(_ statement: Statement<Void>, bind: (inout Parameters) -> Void) throws {
+        try gather(statement, key: nil as Int?, bind: bind)
+    }
+
+    private func sendGathered() throws {
+        let all = gathered
+        gathered = []
+        for rows in all { try send(rows.statement, Parameters(columnsOf: rows.rows)) }
+    }
+
+    private func send<Row>(
+        _ statement: Statement<Row>, _ parameters: Parameters,
+        _ receive: @escaping (OpaquePointer) throws -> Void = { _ in }
+    ) throws {
         let name = "s\(statement.index)"
         while isPrepared.count <= statement.index { isPrepared.append(false) }
         if !isPrepared[statement.index], !queue.contains(where: { $0.prepares == statement.index }) {
             try send(Command(prepares: statement.index)) {
-                PQsendPrepare(socket.connection, name, statement.sql, parameters.count, parameters.types)
+                PQsendPrepare(socket.connection, name, statement.sql, parameters.count, parameters.typeIDs)
             }
         }
         try send(Command(receive: receive)) {
@@ -193,11 +276,25 @@ package final class PostgresConnection: @unchecked Sendable {
     ///
     /// - Throws: The first error. PostgreSQL ignores the statements after it.
     func sync() throws {
+        try sendGathered()
         roundTrips?.count.add(1, ordering: .relaxed)
         try socket.send { PQpipelineSync(socket.connection) }
         let commands = queue
         queue = []
         try socket.flush()
+        try receiveUnread()
+        try receive(commands)
+    }
+
+    private func receiveUnread() throws {
+        guard !unread.isEmpty else { return }
+        let commands = unread
+        unread = []
+        try receive(commands)
+    }
+
+    /// Receives the results of statements that were sent together.
+    private func receive(_ commands: [Command]) throws {
         var firstError: (any Error)?
         for command in commands {
             let result = try socket.nextResult()
@@ -254,6 +351,7 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Runs several statements without parameters, outside of pipeline mode.
     package func execute(script: String) throws {
         if let failure { throw failure }
+        try receiveUnread()
         try socket.send { PQexitPipelineMode(socket.connection) }
         try socket.send { PQsendQuery(socket.connection, script) }
         try socket.flush()
@@ -274,10 +372,20 @@ package final class PostgresConnection: @unchecked Sendable {
     private static let rollBackTransaction = Statement("ROLLBACK")
 
     /// Begins a snapshot, which is taken with the first query.
-    func beginRead() throws { try run(Self.beginRead) }
+    func beginRead(expecting reads: ExpectedReads = .init()) throws {
+        try enqueue(Self.beginRead)
+        try readAhead(reads)
+        try sync()
+    }
 
     /// Queues the beginning of a transaction.
     func enqueueBeginWrite() throws { try enqueue(Self.beginWrite) }
+
+    /// Queues the queries for what the transaction will probably read.
+    func readAhead(_ reads: ExpectedReads) throws {
+        ahead = ReadAhead()
+        try ahead.enqueue(reads, on: self)
+    }
 
     /// Commits the transaction, after the queued statements.
     ///
@@ -301,11 +409,22 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Rolls back the transaction, if one is open.
+    ///
+    /// The answer is received with the next round trip, if only a lost connection can make it fail.
     func rollBack() {
         failure = nil
+        gathered = []
+        ahead = ReadAhead()
         guard !isLost, PQtransactionStatus(socket.connection) != PQTRANS_IDLE || !queue.isEmpty else { return }
         do {
-            try run(Self.rollBackTransaction)
+            let hasQueued = !queue.isEmpty
+            try enqueue(Self.rollBackTransaction)
+            // PostgreSQL ignores the rollback if a queued statement fails.
+            if hasQueued { return try sync() }
+            try socket.send { PQpipelineSync(socket.connection) }
+            try socket.flush()
+            unread = queue
+            queue = []
         } catch {
             socket.close()
         }

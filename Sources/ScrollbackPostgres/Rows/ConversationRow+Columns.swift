@@ -68,7 +68,7 @@ extension ConversationRow: StoredRow, Bindable {
 
 extension ConversationID {
     /// Reads the kind, target and part.
-    fileprivate init(_ columns: inout Columns) throws {
+    init(_ columns: inout Columns) throws {
         let kind: ConversationKind = try columns.enumValue("kind")
         let (target, part) = (columns.text(), columns.text())
         switch kind {

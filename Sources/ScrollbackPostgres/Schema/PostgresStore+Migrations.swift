@@ -17,6 +17,7 @@ extension PostgresStore {
             Migration(number: 1, script: createTables, body: insertState),
             Migration(number: 2, script: createNotes),
             Migration(number: 3, script: addIncompleteCopies),
+            Migration(number: 4, script: storeNotesUncompressed),
         ]
     }
 

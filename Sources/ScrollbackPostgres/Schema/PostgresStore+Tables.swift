@@ -558,4 +558,9 @@ extension PostgresStore {
     static let addIncompleteCopies = """
         ALTER TABLE storeState ADD COLUMN isIncomplete BOOLEAN NOT NULL DEFAULT false;
         """
+
+    /// What schema 4 changes: notes are deleted after minutes, so it is not worth compressing them.
+    static let storeNotesUncompressed = """
+        ALTER TABLE commitNote ALTER COLUMN body SET STORAGE EXTERNAL;
+        """
 }

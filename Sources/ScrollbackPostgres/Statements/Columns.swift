@@ -69,9 +69,12 @@ struct Columns {
         return bytes.loadUnaligned(as: Value.self)
     }
 
+    /// Whether the next value is NULL.
+    var isNextNull: Bool { PQgetisnull(result, row, index + 1) != 0 }
+
     /// Returns whether the next value is NULL, and advances if it is.
     mutating func skipIfNull() -> Bool {
-        guard PQgetisnull(result, row, index + 1) != 0 else { return false }
+        guard isNextNull else { return false }
         index += 1
         return true
     }

@@ -3,11 +3,16 @@ import ScrollbackModel
 
 /// The values of a statement's parameters, in PostgreSQL's binary format.
 struct Parameters {
-    private(set) var types: [UInt32] = []
+    private var types: [PostgresType] = []
+    /// Whether each value is an array, whose elements have the type.
+    private var areArrays = false
     /// The number of bytes of each value; -1 for NULL.
     private(set) var lengths: [CInt] = []
     private var offsets: [Int] = []
     private var bytes: [UInt8] = []
+
+    /// The object IDs of the types of the values.
+    var typeIDs: [UInt32] { types.map { areArrays ? $0.array : $0.rawValue } }
 
     var count: CInt { CInt(types.count) }
 
@@ -40,7 +45,7 @@ struct Parameters {
     mutating func add(bytesOf value: some BitwiseCopyable) { add(bytesOf: value, as: .bytes) }
 
     mutating func addNull(_ type: PostgresType) {
-        types.append(type.rawValue)
+        types.append(type)
         lengths.append(-1)
         offsets.append(0)
     }
@@ -50,7 +55,7 @@ struct Parameters {
     }
 
     mutating func add(_ value: some Collection<UInt8>, as type: PostgresType) {
-        types.append(type.rawValue)
+        types.append(type)
         offsets.append(bytes.count)
         bytes.append(contentsOf: value)
         lengths.append(CInt(bytes.count - offsets[offsets.count - 1]))
@@ -65,5 +70,36 @@ struct Parameters {
                 return body(zip(offsets, lengths).map { $1 < 0 ? nil : start + $0 })
             }
         }
+    }
+}
+
+extension Parameters {
+    init<each Value: Bindable>(_ values: repeat each Value) {
+        add(repeat each values)
+    }
+
+    /// Creates an array of each column of rows that have the same types.
+    init(columnsOf rows: [Parameters]) {
+        areArrays = true
+        types = rows.first?.types ?? []
+        bytes.reserveCapacity(rows.reduce(0) { $0 + $1.bytes.count + 4 * types.count } + 20 * types.count)
+        for (column, type) in types.enumerated() {
+            let start = bytes.count
+            offsets.append(start)
+            // The number of dimensions, whether there are NULLs, the type, the number of elements, and the first index.
+            let hasNull = rows.contains { $0.lengths[column] < 0 }
+            for number in [1, hasNull ? 1 : 0, CInt(type.rawValue), CInt(rows.count), 1] { append(number) }
+            for row in rows {
+                let length = row.lengths[column]
+                append(length)
+                let offset = row.offsets[column]
+                if length > 0 { bytes += row.bytes[offset..<offset + Int(length)] }
+            }
+            lengths.append(CInt(bytes.count - start))
+        }
+    }
+
+    private mutating func append(_ number: CInt) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 }

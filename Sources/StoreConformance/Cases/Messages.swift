@@ -149,5 +149,24 @@ extension StoreConformance {
                 try expectEqual(try store.message(atOrBelow: .max, in: before.number)?.seq, 5)
             }
         },
+        Case("The last position at or before a time skips sequence numbers without messages") { store in
+            var row = try store.makeConversation(.group("a"))
+            let log: [MessageRow] = [3, 4, 8, 9, 15].map { .sample($0) }
+            try store.write { store, commit in try store.append(log, to: &row, commit) }
+            for firstSeq: Seq in [1, 4] {
+                row.firstSeq = firstSeq
+                let visible = log.filter { $0.seq >= firstSeq }
+                for time in log.flatMap({ [$0.timetoken.rawValue - 1, $0.timetoken.rawValue] }) {
+                    let next = visible.first { $0.timetoken.rawValue > time }
+                    let found = try store.read {
+                        try $0.lastPosition(in: row, atOrBefore: Timetoken(rawValue: time))
+                    }
+                    // A sequence number without a message has the time of the message before it.
+                    try expectEqual(found, next.map { $0.seq - 1 } ?? row.head)
+                }
+            }
+            let empty = try store.makeConversation(.group("b"))
+            try expectEqual(try store.read { try $0.lastPosition(in: empty, atOrBefore: Timetoken(rawValue: 1)) }, 0)
+        },
     ]
 }
