@@ -195,9 +195,18 @@ package final class Engine: Sendable {
     func withAccess<Answer>(
         to id: ConversationID, for caller: Caller, _ body: (Access, any StoreReader) throws -> Answer
     ) throws -> Answer {
+        try read(about: [id], for: caller) { try body(access(to: id, for: caller, in: $0), $0) }
+    }
+
+    /// Runs a closure on a snapshot, which computes the caller's access to conversations.
+    ///
+    /// - Parameter ids: The names of the conversations, which may be relative to the caller.
+    func read<Answer>(
+        about ids: [ConversationID], for caller: Caller, _ body: (any StoreReader) throws -> Answer
+    ) throws -> Answer {
         var reads = ExpectedReads()
-        reads.footprints = [Footprint(id, caller.user, needsAccess: true)]
-        return try store.read(expecting: reads) { try body(access(to: id, for: caller, in: $0), $0) }
+        reads.footprints = ids.map { Footprint($0.absolute(for: caller.user), caller.user, needsAccess: true) }
+        return try store.read(expecting: reads, body)
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {

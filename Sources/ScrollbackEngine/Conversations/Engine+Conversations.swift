@@ -161,7 +161,7 @@ extension Engine {
     package func heads(
         of ids: [ConversationID], by caller: Caller
     ) throws -> (heads: [ConversationHead], rest: [ConversationID]) {
-        try store.read { store in
+        try read(about: ids.map(\.log), for: caller) { store in
             var heads: [ConversationHead] = []
             var seen: Set<ConversationID> = []
             var bytes = 0

@@ -94,7 +94,7 @@ extension Engine {
     /// If a device missed more than that, it gets the newest page, and a gap remains below. When the answer is full,
     /// the remaining answers are empty and the client requests them again.
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncResult] {
-        try store.read { store in
+        try read(about: positions.map(\.conversation.log), for: caller) { store in
             var budget = ResponseBudget(messages: Self.syncMessagesTotal)
             return try positions.map { position in
                 let id = position.conversation.log.absolute(for: caller.user)

@@ -139,6 +139,15 @@ import Testing
         #expect(count == 30)
     }
 
+    @Test func `The heads of conversations take one round trip together, and few for each of them`() throws {
+        try harness.send("first", to: direct, by: "alice")
+        let bob = Caller(user: "bob")
+        let one = try cost { _ = try harness.engine.heads(of: [group], by: bob) }
+        let two = try cost { _ = try harness.engine.heads(of: [group, direct], by: bob) }
+        #expect(one == 1 + 3)
+        #expect(two == 1 + 3 + 4)
+    }
+
     @Test func `A synchronization without news takes few round trips`() throws {
         let (_, cursor) = try harness.pass(by: "bob")
         #expect(try cost { _ = try harness.pass(cursor, by: "bob") } == 5)
