@@ -4800,13 +4800,20 @@ declare module "scrollback/store/recents" {
      * @property {Draft | null} draft
      */
     /**
+     * An entry of the list, and its position.
+     *
+     * @typedef {{position: ConversationRow["listed"], entry: RecentConversation}} ListedConversation
+     */
+    /**
      * Returns the list: pinned conversations first, then by the time of the last message.
      *
      * @param {Transaction} transaction
      * @param {number} limit
-     * @returns {Promise<RecentConversation[]>}
+     * @param {ListedConversation[]} known The list that was read before, with the same limit.
+     * @param {ReadonlySet<string> | null} changes The conversations that changed since then; `null` for all.
+     * @returns {Promise<ListedConversation[]>}
      */
-    export function recents(transaction: Transaction, limit: number): Promise<RecentConversation[]>;
+    export function recents(transaction: Transaction, limit: number, known: ListedConversation[], changes: ReadonlySet<string> | null): Promise<ListedConversation[]>;
     /**
      * Returns a conversation's entry, or `null` if it is not in the list.
      *
@@ -4893,6 +4900,13 @@ declare module "scrollback/store/recents" {
          */
         peerReadSeq: number;
         draft: Draft | null;
+    };
+    /**
+     * An entry of the list, and its position.
+     */
+    export type ListedConversation = {
+        position: ConversationRow["listed"];
+        entry: RecentConversation;
     };
 }
 declare module "scrollback/store/checkpoint" {
@@ -7115,18 +7129,22 @@ declare module "scrollback/client/core" {
          * Calls a function after each change of a subject.
          *
          * @param {Subject} subject
-         * @param {() => void} changed
+         * @param {(ids: ReadonlySet<string> | null) => void} changed Receives the conversations that changed; `null` for all.
          * @returns {() => void} A function that ends it.
          */
-        observe(subject: Subject, changed: () => void): () => void;
+        observe(subject: Subject, changed: (ids: ReadonlySet<string> | null) => void): () => void;
         /**
          * Notifies the observers of conversations in all tabs.
          *
          * @param {Iterable<string>} ids
          */
         changed(ids: Iterable<string>): void;
-        /** Notifies all observers, for changes that may concern any conversation, such as a user's new name. */
-        changedAnything(): void;
+        /**
+         * Notifies all observers, for changes that may concern any conversation, such as a user's new name.
+         *
+         * @param {string[] | null} [entries] The conversations whose entries in the list changed; `null` for all.
+         */
+        changedAnything(entries?: string[] | null | undefined): void;
         /**
          * Applies inputs in one transaction and notifies the observers of their conversations.
          *
@@ -7317,9 +7335,10 @@ declare module "scrollback/client/live-view" {
          * @param {Core} core
          * @param {Subject} subject
          * @param {Value} initial The value until the first read.
-         * @param {() => Promise<Value>} read
+         * @param {(changes: ReadonlySet<string> | null) => Promise<Value>} read Receives the conversations that changed since
+         *   the last read; `null` for all.
          */
-        constructor(core: Core, subject: Subject, initial: Value, read: () => Promise<Value>);
+        constructor(core: Core, subject: Subject, initial: Value, read: (changes: ReadonlySet<string> | null) => Promise<Value>);
         /** Reads the value again. */
         refresh(): Promise<void>;
         #private;
@@ -8380,6 +8399,7 @@ declare module "scrollback/client/chat-client" {
         #private;
     }
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type ListedConversation = import("scrollback/store/recents").ListedConversation;
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;

@@ -27,6 +27,38 @@ def test_a_new_client_shows_the_list_the_messages_and_the_unread_count(world):
     assert alice.run("() => test.view('group:crew').firstUnread") == alice.items(CREW)[0]["id"]
 
 
+def test_a_list_with_a_limit_has_the_first_conversations_after_each_change(world):
+    groups = [f"group:g{number}" for number in range(4)]
+    for group in groups:
+        world.server.group(group.split(":")[1], "alice", "bob")
+        world.server.send("bob", group, "hello")
+    alice = world.tab("alice")
+    alice.run("() => test.client.recents({ limit: 2 }).subscribe((list) => (test.limited = list))")
+
+    def shows(*numbers):
+        expected = [groups[number] for number in numbers]
+        alice.until(f"the list has {expected}", lambda: listed() == expected)
+
+    def listed():
+        return alice.run("() => test.limited.conversations.map(({ id }) => id)")
+
+    def change(number, call):
+        alice.run(f"([id]) => test.client.conversation(id).{call}", groups[number])
+
+    shows(3, 2)
+    world.server.send("bob", groups[0], "again")
+    shows(0, 3)
+    change(1, "setPinned(true)")
+    shows(1, 0)
+    change(1, "setPinned(false)")
+    shows(0, 3)
+    change(0, "removeFromRecents()")
+    shows(3, 2)
+    change(2, "setDraft('later')")
+    alice.until("the draft is shown", lambda: alice.run("() => test.limited.conversations[1].draft?.text") == "later")
+    assert listed() == [groups[3], groups[2]]
+
+
 def test_messages_arrive_while_the_page_is_open_in_both_directions(world):
     crew(world)
     alice, bob = world.tab("alice"), world.tab("bob")

@@ -18,6 +18,7 @@ import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../store/recents.js").ListedConversation} ListedConversation */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./conversation.js").ScheduledMessage} ScheduledMessage */
@@ -159,11 +160,13 @@ export class ChatClient {
    */
   recents({ limit = 100 } = {}) {
     const core = this.#core;
-    return new LiveView(core, "recents", emptyList, () =>
+    /** @type {ListedConversation[]} */
+    let listed = [];
+    return new LiveView(core, "recents", emptyList, (changes) =>
       core.store.read(async (transaction) => {
         const { unread, mentions } = await unreadTotals(transaction);
-        const conversations = await recents(transaction, limit);
-        return { conversations, totalUnread: unread, totalMentions: mentions };
+        listed = await recents(transaction, limit, listed, changes);
+        return { conversations: listed.map(({ entry }) => entry), totalUnread: unread, totalMentions: mentions };
       }));
   }
 

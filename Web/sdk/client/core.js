@@ -110,7 +110,7 @@ export class Core {
   #typing = new Map();
   /** @type {Map<string, Observable<Subscription>>} */
   #subscriptions = new Map();
-  /** @type {Set<{subject: Subject, changed: () => void}>} */
+  /** @type {Set<{subject: Subject, changed: (ids: ReadonlySet<string> | null) => void}>} */
   #observers = new Set();
   /** @type {Set<(event: ClientEvent) => void>} */
   #listeners = new Set();
@@ -288,7 +288,7 @@ export class Core {
       case "changed":
         return this.#notifyObservers(new Set(news.ids));
       case "changedAnything":
-        return this.#notifyObservers(null);
+        return this.#notifyObservers(null, news.ids);
       case "stateWanted":
         if (!this.tabs.isLeader) return;
         this.#broadcastConnection();
@@ -404,7 +404,7 @@ export class Core {
   #publishUploadProgress(message, part, conversation) {
     this.#uploadProgress.set(message, part);
     for (const { subject, changed } of [...this.#observers]) {
-      if (subject !== "recents" && subject.id === conversation) changed();
+      if (subject !== "recents" && subject.id === conversation) changed(new Set());
     }
   }
 
@@ -485,7 +485,7 @@ export class Core {
    * Calls a function after each change of a subject.
    *
    * @param {Subject} subject
-   * @param {() => void} changed
+   * @param {(ids: ReadonlySet<string> | null) => void} changed Receives the conversations that changed; `null` for all.
    * @returns {() => void} A function that ends it.
    */
   observe(subject, changed) {
@@ -506,16 +506,24 @@ export class Core {
     this.tabs.broadcast({ type: "changed", ids: [...concerned] });
   }
 
-  /** Notifies all observers, for changes that may concern any conversation, such as a user's new name. */
-  changedAnything() {
-    this.#notifyObservers(null);
-    this.tabs.broadcast({ type: "changedAnything" });
+  /**
+   * Notifies all observers, for changes that may concern any conversation, such as a user's new name.
+   *
+   * @param {string[] | null} [entries] The conversations whose entries in the list changed; `null` for all.
+   */
+  changedAnything(entries = null) {
+    this.#notifyObservers(null, entries);
+    this.tabs.broadcast({ type: "changedAnything", ids: entries });
   }
 
-  /** @param {Set<string> | null} ids */
-  #notifyObservers(ids) {
+  /**
+   * @param {Set<string> | null} ids The conversations whose observers are notified; `null` for all.
+   * @param {Iterable<string> | null} [entries] The conversations whose entries in the list changed.
+   */
+  #notifyObservers(ids, entries = ids) {
+    const changes = entries && new Set(entries);
     for (const { subject, changed } of [...this.#observers]) {
-      if (ids === null || subject === "recents" || ids.has(subject.id)) changed();
+      if (ids === null || subject === "recents" || ids.has(subject.id)) changed(changes);
     }
   }
 

@@ -610,6 +610,7 @@ export class Driver {
       try {
         // This precedes every checkpoint of this connection. If the page closes, the next connection repeats it.
         await store.write((transaction) => adoptRollback(transaction, this.core.user, lostAfter));
+        this.core.changedAnything();
       } catch (error) {
         return await this.storeFailed(error);
       }

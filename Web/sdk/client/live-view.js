@@ -21,6 +21,8 @@ export class LiveView extends Observable {
   #read;
   #isReading = false;
   #isOutdated = false;
+  /** The conversations that changed since the last read; `null` for all. @type {ReadonlySet<string> | null} */
+  #changes = null;
   /** @type {() => void} */
   #unobserve = () => {};
 
@@ -28,14 +30,19 @@ export class LiveView extends Observable {
    * @param {Core} core
    * @param {Subject} subject
    * @param {Value} initial The value until the first read.
-   * @param {() => Promise<Value>} read
+   * @param {(changes: ReadonlySet<string> | null) => Promise<Value>} read Receives the conversations that changed since
+   *   the last read; `null` for all.
    */
   constructor(core, subject, initial, read) {
     super(initial, (isObserved) => {
       this.#unobserve();
       this.#unobserve = () => {};
       if (!isObserved) return;
-      this.#unobserve = core.observe(subject, () => this.refresh());
+      this.#changes = null;
+      this.#unobserve = core.observe(subject, (ids) => {
+        this.#changes = ids && this.#changes && new Set([...this.#changes, ...ids]);
+        this.refresh();
+      });
       this.refresh();
     });
     this.#core = core;
@@ -49,11 +56,14 @@ export class LiveView extends Observable {
     this.#isReading = true;
     while (this.#isOutdated && this.isObserved) {
       this.#isOutdated = false;
+      const changes = this.#changes;
+      this.#changes = new Set();
       try {
-        this.set(await this.#read());
+        this.set(await this.#read(changes));
       } catch (error) {
         if (error instanceof ScrollbackError && error.code === "closed") break;
         this.#core.storageFailed(error);
+        this.#changes = null;
         // Without a repetition, an observer would stop permanently after a single failure.
         this.#isOutdated = true;
         await new Promise((resolve) => setTimeout(resolve, retryDelay));

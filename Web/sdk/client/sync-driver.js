@@ -246,7 +246,8 @@ export class SyncDriver {
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
       this.#perform(this.#resume.windowStored(({ conversation }) => behind.get(conversation) ?? null));
       if (isLast) {
-        this.#core.changedAnything();
+        // The entries in the list were announced when they were stored.
+        this.#core.changedAnything([]);
         if (this.#needsAnotherPass) return await this.restart();
         this.#core.setCurrent(true, this.#driver.live.subscribed);
         // These heads were requested on an earlier connection, which ended before the answer.

@@ -37,18 +37,44 @@ import { deleteThreads } from "./threads.js";
  */
 
 /**
+ * An entry of the list, and its position.
+ *
+ * @typedef {{position: ConversationRow["listed"], entry: RecentConversation}} ListedConversation
+ */
+
+/**
  * Returns the list: pinned conversations first, then by the time of the last message.
  *
  * @param {Transaction} transaction
  * @param {number} limit
- * @returns {Promise<RecentConversation[]>}
+ * @param {ListedConversation[]} known The list that was read before, with the same limit.
+ * @param {ReadonlySet<string> | null} changes The conversations that changed since then; `null` for all.
+ * @returns {Promise<ListedConversation[]>}
  */
-export async function recents(transaction, limit) {
+export async function recents(transaction, limit, known, changes) {
+  if (changes) {
+    const changed = await Promise.all([...changes].map((id) => transaction.get("conversations", id)));
+    const list = [
+      ...known.filter(({ entry }) => !changes.has(entry.id)),
+      ...await listed(transaction, changed.filter((row) => row?.listed)),
+    ].sort((a, b) => indexedDB.cmp(b.position, a.position)).slice(0, limit);
+    const [end, oldEnd] = [list.at(-1)?.position, known.at(-1)?.position];
+    // A conversation beyond a full list was not read, and may follow now.
+    if (known.length < limit || (end && list.length === limit && indexedDB.cmp(end, oldEnd) >= 0)) return list;
+  }
   /** @type {ConversationRow[]} */
   const rows = [];
   await transaction.descend("conversations", "listed", null, (row) => rows.push(row) < limit);
-  return await Promise.all(rows.map((row) => recentOf(transaction, row)));
+  return await listed(transaction, rows);
 }
+
+/**
+ * @param {Transaction} transaction
+ * @param {ConversationRow[]} rows
+ * @returns {Promise<ListedConversation[]>}
+ */
+const listed = (transaction, rows) =>
+  Promise.all(rows.map(async (row) => ({ position: row.listed, entry: await recentOf(transaction, row) })));
 
 /**
  * Returns a conversation's entry, or `null` if it is not in the list.
