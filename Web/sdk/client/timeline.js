@@ -130,7 +130,10 @@ export class Timeline extends LiveView {
     if (lower === undefined || upper === undefined || lower > upper) return;
     this.#visible = [lower, upper];
     this.#fill.allowRequests();
-    this.refresh();
+    // Reading the same messages again for each movement would delay the frames.
+    const { items, hasOlder } = this.value;
+    const mustExtend = hasOlder && this.#window.type === "newest" && lower - this.#size / 8 < (this.#shown?.[0] ?? 0);
+    if (mustExtend || items.some(({ type }) => type === "gap")) this.refresh();
   }
 
   /**
