@@ -187,6 +187,21 @@ def imported(server, count):
         assert server.call("POST", "/v1/conversations/group:crew/messages", body, token)[0] == 201
 
 
+def test_an_open_conversation_shows_the_newest_message_after_each_outage(chat):
+    crew(chat, ("bob", "hello"))
+    alice = opened(chat, "alice")
+    expect(alice.message("hello")).to_be_visible()
+    token = chat.server.token("bob")
+    for outage in range(3):
+        chat.proxy.close_network()
+        expect(alice.bar).to_contain_text("You are offline")
+        for number in range(450):
+            chat.server.send("bob", "group:crew", f"Outage {outage}: {number}", token)
+        chat.proxy.open_network()
+        expect(alice.message(f"Outage {outage}: 449")).to_be_in_viewport()
+        expect(alice.timeline.locator(".gap")).to_have_count(0)
+
+
 def test_a_draft_is_kept_for_each_conversation(chat):
     crew(chat, ("bob", "hello"))
     chat.server.send("bob", "direct:alice", "psst")

@@ -57,6 +57,8 @@ export class TimelineView extends HTMLElement {
   /** The first message that was unread when the conversation was opened. @type {string | null} */
   #firstUnread = null;
   #follows = false;
+  /** The scroll position at which the newest message was shown last. */
+  #followedTop = 0;
   #isExtending = false;
   #lastRead = 0;
   #end = () => {};
@@ -201,11 +203,8 @@ export class TimelineView extends HTMLElement {
 
   /** The first visible row and its position, which must not move while rows above it change. */
   #anchor() {
-    const top = this.#scroller.scrollTop;
-    for (const row of this.#list.children) {
-      if (row instanceof HTMLElement && row.offsetTop + row.offsetHeight > top) return { row, top: row.offsetTop };
-    }
-    return null;
+    const row = this.#rowsFrom(this.#scroller.scrollTop).next().value;
+    return row ? { row, top: row.offsetTop } : null;
   }
 
   /**
@@ -234,6 +233,8 @@ export class TimelineView extends HTMLElement {
     row.scrollIntoView({ block: isMarked ? "center" : "start" });
     if (!isMarked) this.#scroller.scrollTop -= this.#scroller.clientHeight / 4;
     row.classList.toggle("is-hit", isMarked);
+    // The browser reports no scroll if the row was visible already, and the newest message can be visible too.
+    this.#scrolled();
     return true;
   }
 
@@ -253,13 +254,20 @@ export class TimelineView extends HTMLElement {
   }
 
   #followNewest() {
-    if (this.#follows) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    if (!this.#follows) return;
+    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#followedTop = this.#scroller.scrollTop;
   }
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const isAtEnd = scrollHeight - scrollTop - clientHeight < followingDistance;
-    this.#follows = isAtEnd && (this.#view?.isAtNewest ?? false);
+    // The list can have grown since the scroll that caused this event. Only the user moves away from the end.
+    const staysAtEnd = isAtEnd || (this.#follows && scrollTop >= this.#followedTop);
+    const follows = staysAtEnd && (this.#view?.isAtNewest ?? false);
+    // The window follows new messages again, instead of staying where the user was.
+    if (follows && !this.#follows) this.#timeline.jump("latest");
+    this.#follows = follows;
     this.#newest.hidden = this.#follows;
     const [first, last] = this.#visibleIDs();
     if (first !== undefined && last !== undefined && !this.#follows) this.#timeline.setVisible(first, last);
@@ -271,18 +279,36 @@ export class TimelineView extends HTMLElement {
   #visibleIDs() {
     const { scrollTop, clientHeight } = this.#scroller;
     const ids = [];
-    for (const row of this.#list.children) {
-      if (!(row instanceof HTMLElement) || row.dataset["id"] === undefined) continue;
+    for (const row of this.#rowsFrom(scrollTop)) {
       if (row.offsetTop > scrollTop + clientHeight) break;
-      if (row.offsetTop + row.offsetHeight > scrollTop) ids.push(row.dataset["id"]);
+      if (row.dataset["id"] !== undefined) ids.push(row.dataset["id"]);
     }
     return [ids[0], ids.at(-1)];
+  }
+
+  /**
+   * The rows from the first one that ends below a position.
+   *
+   * @param {number} top
+   */
+  *#rowsFrom(top) {
+    const rows = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.#list.children);
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = rows[middle];
+      if (row && row.offsetTop + row.offsetHeight > top) high = middle;
+      else low = middle + 1;
+    }
+    for (let row = rows[low]; row; row = rows[++low]) yield row;
   }
 
   /** Loads more messages if an end of the window is near. */
   async #extend() {
     const view = this.#view;
     if (this.#isExtending || !view || view.items.length === 0 || this.#target !== null) return;
+    // The window is short until its messages have arrived.
+    if (view.items.some((item) => item.type === "gap" && item.isLoading)) return;
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const isNearNewest = scrollHeight - scrollTop - clientHeight < loadingDistance;
     const older = view.hasOlder && scrollTop < loadingDistance;
