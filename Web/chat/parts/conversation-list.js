@@ -11,6 +11,9 @@ import { showSettings } from "./settings-dialog.js";
 /** @typedef {import("../../sdk/scrollback.js").RecentConversation} RecentConversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
+/** The maximum number of conversations in the list. */
+const maximumLimit = 1000;
+
 /** The conversations, with their newest messages, unread counts and drafts. */
 export class ConversationList extends HTMLElement {
   #app;
@@ -19,8 +22,9 @@ export class ConversationList extends HTMLElement {
   #search = element("input", { type: "search", placeholder: t("search"), "aria-label": t("searchEverywhere") });
   /** @type {string | null} */
   #selected = null;
-  #recents;
   #limit = 100;
+  #recents;
+  #endRecents = () => {};
   /** The users whose presence is shown. @type {Set<string>} */
   #watched = new Set();
 
@@ -28,7 +32,7 @@ export class ConversationList extends HTMLElement {
   constructor(app) {
     super();
     this.#app = app;
-    this.#recents = app.client.recents({ limit: 1000 });
+    this.#recents = app.client.recents();
   }
 
   connectedCallback() {
@@ -45,7 +49,7 @@ export class ConversationList extends HTMLElement {
       this.#invitations,
       element("nav", { "aria-label": t("conversations"), scroll: () => this.#scrolled() }, this.#rows),
     );
-    this.#recents.subscribe(() => this.#render());
+    this.#observe(this.#limit);
     app.client.presence.subscribe(() => this.#render());
     app.people.changes.subscribe(() => this.#render());
     app.client.connection.subscribe(({ state }) => {
@@ -77,6 +81,27 @@ export class ConversationList extends HTMLElement {
   focusSelected() {
     const row = this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("button");
     if (row instanceof HTMLElement) row.focus();
+  }
+
+  /**
+   * Shows the newest conversations as soon as they have been read.
+   *
+   * @param {number} limit
+   */
+  #observe(limit) {
+    const recents = this.#app.client.recents({ limit });
+    const initial = recents.value;
+    const end = recents.subscribe((list) => {
+      if (list === initial) return;
+      if (recents !== this.#recents) {
+        this.#endRecents();
+        this.#endRecents = end;
+        this.#recents = recents;
+        // The first rows don't wait for the others.
+        if (limit < maximumLimit) this.#observe(maximumLimit);
+      }
+      this.#render();
+    });
   }
 
   #render() {
