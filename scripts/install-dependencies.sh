@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs missing system libraries that the build requires. On macOS, Xcode includes all of them except libpq and
 # cnats.
-# Usage: scripts/install-dependencies.sh [PROGRAM …]
-#   PROGRAM  another program that is required, from the package of the same name
+# Usage: scripts/install-dependencies.sh [PROGRAM[:PACKAGE] …]
+#   PROGRAM  another program that is required, from the package of the same name unless another one is given
 set -euo pipefail
 [ "$(uname)" = Linux ] || exit 0
 missing=()
@@ -12,10 +12,10 @@ missing=()
 [ -e /usr/include/nats/nats.h ] || missing+=(libnats-dev)
 [ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
 command -v openssl >/dev/null || missing+=(openssl)
-for program in "$@"; do command -v "$program" >/dev/null || missing+=("$program"); done
+for program in "$@"; do command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}"); done
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
-    echo "Install SQLite 3, libgd, libpq, cnats and zlib with their headers, openssl${*:+, }$*." >&2
+    echo "Install SQLite 3, libgd, libpq, cnats and zlib with their headers, openssl${*:+, }${*##*:}." >&2
     exit 1
 fi
 echo "Installing ${missing[*]}." >&2

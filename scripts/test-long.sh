@@ -12,6 +12,7 @@ swift build --build-tests
     scripts/test-postgres.sh
     scripts/test-s3.sh
     SCROLLBACK_BROWSER_SEEDS=200 scripts/web-tools.sh --test
+    scripts/test-webkit.sh
     scripts/check-web-vectors.sh --skip-build --seeds 5000
     at_a_time() { swift test --skip-build --experimental-maximum-parallelization-width "$@"; }
     at_a_time 8 --skip EndToEndTests

@@ -23,6 +23,10 @@ if ! scripts/web-tools.sh --test 2>&1 | tee .build/test-browser.log; then
     echo "Tests of the browser SDK failed. Screenshots: .build/browser-failures"
     status=1
 fi
+if ! scripts/test-webkit.sh 2>&1 | tee .build/test-webkit.log; then
+    echo "Tests of the chat page in WebKitGTK failed. Screenshots: .build/browser-failures"
+    status=1
+fi
 rm -rf .build/rows
 export SCROLLBACK_ROWS=$PWD/.build/rows
 # Without a limit, all tests start at once and slow each other down.
