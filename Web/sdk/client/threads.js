@@ -74,9 +74,11 @@ export class Threads extends LiveView {
     const core = this.#core;
     const { state, all } = await core.store.read(async (transaction) => {
       const { log, read } = await OpenConversation.load(transaction, this.#conversation);
+      // Reading the conversation reads its threads, and hiding a message hides its thread. Changes of another device
+      // are missed without a connection.
+      const seen = [log?.view, log?.deletedRanges.count, read?.position, read?.pendingReadSeq];
       return {
-        // Reading the conversation reads its threads. Changes of another device are missed without a connection.
-        state: [core.connections, log?.epoch, log?.head, log?.rev, read?.position, read?.pendingReadSeq].join(),
+        state: [core.connections, log?.epoch, log?.head, log?.rev, ...seen].join(),
         all: (await threadsIn(transaction, this.#conversation))
           .filter(({ parent }) => !log?.deletedRanges.contains(parent.seq)),
       };
