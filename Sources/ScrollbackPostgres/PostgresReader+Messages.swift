@@ -54,6 +54,8 @@ extension PostgresReader {
 
     func lastPosition(in conversation: ConversationRow, atOrBefore time: Timetoken) throws -> Seq {
         let low = conversation.firstSeq - 1
+        // PostgreSQL compares times as signed numbers.
+        let time = Int64(clamping: time.rawValue)
         let found = try connection.first(Self.lastPosition) {
             $0.add(conversation.number, low, conversation.head, time)
         }

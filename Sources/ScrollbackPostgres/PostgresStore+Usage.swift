@@ -12,16 +12,15 @@ extension PostgresReader {
 
 extension PostgresWriter {
     private static let putUsage = Statement(
-        """
-        INSERT INTO usage (userID, \(UsageRow.columns)) VALUES (?, \(placeholders(UsageRow.columns)))
-        ON CONFLICT (userID) DO UPDATE SET (\(UsageRow.columns)) = (\(excluded(UsageRow.columns)))
-        """)
+        insertingInto: "usage", "userID, \(UsageRow.columns)",
+        onConflict: "(userID) DO UPDATE SET (\(UsageRow.columns)) = (\(excluded(UsageRow.columns)))")
 
     func put(_ usage: UsageRow, of user: UserID) throws {
-        try connection.enqueue(Self.putUsage) { parameters in
+        try connection.gather(Self.putUsage, key: user) { parameters in
             parameters.add(user, usage.day)
             for quota in Quota.allCases { parameters.add(usage.growth[quota]) }
         }
+        connection.ahead.put(usage, of: user)
     }
 
     private static let dropUsage = Statement("DELETE FROM usage WHERE day < ?")

@@ -107,6 +107,8 @@ final class ReadAhead {
 
     // MARK: Changes
 
+    func put(_ row: UsageRow, of user: UserID) { usage[user] = .some(row) }
+
     func put(_ row: ConversationRow) { conversations[row.id] = .some(row) }
 
     func put(_ row: MemberRow) { members[Place(conversation: row.conversation, user: row.user)] = .some(row) }
@@ -180,7 +182,9 @@ extension ReadAhead {
         let places = memberships.map { Parameters($0.conversation, $0.user) }
         try connection.enqueue(Self.standing, rows: places) { [self] in take($0) }
         let ids = reads.messages.map { Parameters($0.conversation, $0.id) }
-        try connection.enqueue(Self.message, rows: ids) { [self] in messages[$0] = .some($1) }
+        try connection.enqueue(Self.message, rows: ids) { [self] place, isLarge, row in
+            if !isLarge { messages[place] = .some(row) }
+        }
         try connection.enqueue(Self.key, rows: ids) { [self] in keys[$0] = .some($1) }
         try enqueueAccess(reads, on: connection)
         try connection.enqueue(Self.usage, rows: reads.usage.map { Parameters($0) }) { [self] in usage[$0] = .some($1) }
@@ -300,14 +304,28 @@ extension ReadAhead {
         return (place, columns.integer(), try BitBlock(ifPresent: &columns))
     }
 
+    /// The columns of a message that can be large.
+    private static let texts = ["metadata", "extra", "push", "content"]
+
+    /// A message and whether it has more than 8 KiB of texts.
+    ///
+    /// Large messages are read when they are needed, so that many of them don't fill the memory.
+    private static let messageQuery = """
+        SELECT *, \(texts.map { "coalesce(octet_length(\($0)), 0)" }.joined(separator: " + ")) > 8192 AS isLarge
+        FROM message WHERE id = e.id AND conversation = c.number
+        """
+    private static let messageColumns = MessageRow.columns.split(separator: ", ").map { column in
+        texts.contains(String(column)) ? "CASE WHEN NOT m.isLarge THEN m.\(column) END" : "m.\(column)"
+    }.joined(separator: ", ")
+
     private static let message = Statement(
         """
-        SELECT c.number, e.id, \(prefixed(MessageRow.columns, "m"))
+        SELECT c.number, e.id, coalesce(m.isLarge, false), \(messageColumns)
         FROM unnest(?, ?, ?, ?) AS e (kind, target, part, id) JOIN conversation c USING (kind, target, part)
-        \(lookUp("m", "SELECT * FROM message WHERE id = e.id AND conversation = c.number"))
+        \(lookUp("m", messageQuery))
         """
     ) { columns in
-        (try MessagePlace(&columns), columns.isNextNull ? nil : try MessageRow(&columns))
+        (try MessagePlace(&columns), columns.flag(), columns.isNextNull ? nil : try MessageRow(&columns))
     }
 
     private static let key = Statement(

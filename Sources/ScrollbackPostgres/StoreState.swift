@@ -36,14 +36,14 @@ struct StoreState: StoredRow {
         afterLock: (PostgresConnection) throws -> Void = { _ in }
     ) throws -> StoreState {
         try connection.enqueueBeginWrite()
+        var state: StoreState?
         do {
-            var state: StoreState?
             try connection.enqueue(locked, row: { state = $0 })
             try afterLock(connection)
             try connection.readAhead(reads)
             try connection.sync()
             return try existing(state)
-        } catch PostgresError.refused(state: "57014", _) {
+        } catch PostgresError.refused(state: "57014", _) where state == nil {
             // An earlier transaction has not ended, for example because it waits for a standby.
             throw PostgresError.timedOut
         }

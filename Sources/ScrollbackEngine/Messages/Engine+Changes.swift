@@ -68,7 +68,7 @@ extension Engine {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
         log.submit(
-            for: WorkOwner(caller), about: request.footprints(ids),
+            for: WorkOwner(caller), about: request.footprints(),
             { [self] in
                 try $0.delete(
                     ids, request, permissions: permissions, lowersUnread: settings.recallLowersUnread
@@ -95,7 +95,7 @@ extension Engine {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
         log.submit(
-            for: WorkOwner(caller), about: request.footprints(ids),
+            for: WorkOwner(caller), about: request.footprints(),
             { [permissions] in try $0.hide(ids, request, permissions: permissions) },
             completion: completion)
     }

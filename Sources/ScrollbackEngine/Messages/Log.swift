@@ -243,7 +243,7 @@ package final class Log: Sendable {
     private func expectedReads(of batch: [any Job]) -> ExpectedReads {
         var reads = ExpectedReads()
         reads.footprints = batch.flatMap(\.footprints)
-        reads.usage = ledger.unknown(reads.footprints.map(\.user))
+        reads.usage = ledger.unknown(reads.footprints.map(\.user), on: UsageRow.day(of: clock()))
         reads.includesPushRecipients = expectsPushes()
         return reads
     }

@@ -16,8 +16,10 @@ package struct ChangeRequest: Sendable {
         self.operation = operation
     }
 
-    /// Returns the footprint of a change of messages.
-    func footprints(_ messages: [MessageID]) -> [Footprint] {
+    /// Returns the footprint of a change.
+    ///
+    /// - Parameter messages: The changed messages; empty if there can be many, which would be too much at once.
+    func footprints(_ messages: [MessageID] = []) -> [Footprint] {
         [Footprint(conversation, caller.user, messages: messages, needsAccess: true)]
     }
 

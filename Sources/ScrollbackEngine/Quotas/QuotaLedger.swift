@@ -110,9 +110,9 @@ package final class QuotaLedger: Sendable {
         return stored
     }
 
-    /// Returns the users whose amounts must be read from the store.
-    func unknown(_ users: [UserID]) -> Set<UserID> {
-        state.withLock { state in Set(users.filter { state.entries[$0] == nil }) }
+    /// Returns the users whose amounts of a day must be read from the store.
+    func unknown(_ users: [UserID], on day: Int64) -> Set<UserID> {
+        state.withLock { state in Set(users.filter { state.entries[$0]?.usage.day != day }) }
     }
 
     /// Returns a user's row if it must be stored, because an amount has passed another step of its limit.

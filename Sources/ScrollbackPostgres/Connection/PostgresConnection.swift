@@ -22,6 +22,7 @@ package final class PostgresConnection: @unchecked Sendable {
     private struct GatheredRows {
         var statement: Statement<Void>
         var rows: [Parameters] = []
+        var bytes = 0
         /// The places of the rows that have a key.
         var places: [AnyHashable: Int] = [:]
     }
@@ -61,6 +62,7 @@ package final class PostgresConnection: @unchecked Sendable {
                 SET jit = off;
                 SET plan_cache_mode = force_generic_plan;
                 SET enable_seqscan = off;
+                SET enable_bitmapscan = off;
                 SET enable_hashjoin = off;
                 SET enable_mergejoin = off;
                 SET synchronous_commit = on;
@@ -222,11 +224,15 @@ package final class PostgresConnection: @unchecked Sendable {
         }
         if let key { gathered[place].places[AnyHashable(key)] = gathered[place].rows.count }
         gathered[place].rows.append(row)
-        if gathered[place].rows.count == Self.maximumRows { try sendGathered() }
+        gathered[place].bytes += row.byteCount
+        if gathered[place].rows.count == Self.maximumRows || gathered[place].bytes >= Self.maximumBytes {
+            try sendGathered()
+        }
     }
 
-    /// The maximum number of rows of one statement that takes arrays.
+    /// The number of rows, and of bytes, at which a statement that takes arrays is sent.
     private static let maximumRows = 1000
+    private static let maximumBytes = 4 << 20
 
     /// Adds a row that is new, and so has no key.
     func gather(_ statement: Statement<Void>, bind: (inout Parameters) -> Void) throws {
@@ -290,7 +296,13 @@ package final class PostgresConnection: @unchecked Sendable {
         guard !unread.isEmpty else { return }
         let commands = unread
         unread = []
-        try receive(commands)
+        do {
+            try receive(commands)
+        } catch {
+            // The results of later statements can't be assigned any more.
+            socket.close()
+            throw error
+        }
     }
 
     /// Receives the results of statements that were sent together.
@@ -328,6 +340,7 @@ package final class PostgresConnection: @unchecked Sendable {
     private func send(_ command: Command, _ body: () -> CInt) throws {
         if let failure { throw failure }
         try socket.send(body)
+        roundTrips?.statements.add(1, ordering: .relaxed)
         queue.append(command)
     }
 
@@ -417,10 +430,10 @@ package final class PostgresConnection: @unchecked Sendable {
         ahead = ReadAhead()
         guard !isLost, PQtransactionStatus(socket.connection) != PQTRANS_IDLE || !queue.isEmpty else { return }
         do {
-            let hasQueued = !queue.isEmpty
-            try enqueue(Self.rollBackTransaction)
             // PostgreSQL ignores the rollback if a queued statement fails.
-            if hasQueued { return try sync() }
+            let mustWait = !queue.isEmpty || !unread.isEmpty
+            try enqueue(Self.rollBackTransaction)
+            if mustWait { return try sync() }
             try socket.send { PQpipelineSync(socket.connection) }
             try socket.flush()
             unread = queue
@@ -431,13 +444,16 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 }
 
-/// Counts the round trips of the connections of a store.
+/// Counts the round trips and statements of the connections of a store.
 package final class RoundTripCounter: Sendable {
     let count = Atomic(0)
+    let statements = Atomic(0)
 
     package init() {}
 
     package var value: Int { count.load(ordering: .relaxed) }
+    /// The number of statements, and of their preparations.
+    package var statementCount: Int { statements.load(ordering: .relaxed) }
 }
 
 extension Duration {

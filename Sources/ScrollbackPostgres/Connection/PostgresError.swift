@@ -21,7 +21,7 @@ package enum PostgresError: Error, Hashable {
             case _ where state == "53100":
                 ChatError(.storageFull, "The database's disk is full; nothing was stored.", retryAfter: 5, cause: self)
             case _ where state == "22012":
-                // See `Statement.init(updatingOne:)`.
+                // See `Statement.init(updating:_:key:)`.
                 ChatError(.internalError, "A row that must be changed does not exist.", cause: self)
             case _ where state == "57014":
                 ChatError(.internalError, "A statement of the database took too long.", cause: self)

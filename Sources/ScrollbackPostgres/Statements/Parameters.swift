@@ -14,6 +14,8 @@ struct Parameters {
     /// The object IDs of the types of the values.
     var typeIDs: [UInt32] { types.map { areArrays ? $0.array : $0.rawValue } }
 
+    var byteCount: Int { bytes.count }
+
     var count: CInt { CInt(types.count) }
 
     mutating func add(_ number: Int64) { add(bytesOf: number.bigEndian, as: .integer) }

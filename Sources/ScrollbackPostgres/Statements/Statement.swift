@@ -25,7 +25,9 @@ struct Statement<Row>: Sendable {
     ) {
         self.sql = numbered(sql)
         self.decode = decode
-        changedTables = tables ?? Set(sql.matches(of: /(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)/).map { String($0.1) })
+        // The update of an upsert names no table.
+        let changes = sql.matches(of: /(?:INSERT INTO|UPDATE|DELETE FROM) (?!SET\b)(\w+)/)
+        changedTables = tables ?? Set(changes.map { String($0.1) })
         index = statementCount.withLock { count in
             defer { count += 1 }
             return count
@@ -37,15 +39,6 @@ extension Statement<Void> {
     /// Creates a statement that returns no rows.
     init(_ sql: String) {
         self.init(sql) { _ in }
-    }
-}
-
-extension Statement<Void> {
-    /// Creates a statement that changes one row, and fails if it does not exist.
-    ///
-    /// PostgreSQL itself must refuse the statement, because the commit may be sent with it.
-    init(updatingOne sql: String) {
-        self.init("WITH changed AS (\(sql) RETURNING 1) SELECT 1 / count(*) FROM changed")
     }
 }
 

@@ -156,7 +156,8 @@ extension StoreConformance {
             for firstSeq: Seq in [1, 4] {
                 row.firstSeq = firstSeq
                 let visible = log.filter { $0.seq >= firstSeq }
-                for time in log.flatMap({ [$0.timetoken.rawValue - 1, $0.timetoken.rawValue] }) {
+                let far: [UInt64] = [0, 1 << 63 - 1, 1 << 63, .max]
+                for time in log.flatMap({ [$0.timetoken.rawValue - 1, $0.timetoken.rawValue] }) + far {
                     let next = visible.first { $0.timetoken.rawValue > time }
                     let found = try store.read {
                         try $0.lastPosition(in: row, atOrBefore: Timetoken(rawValue: time))

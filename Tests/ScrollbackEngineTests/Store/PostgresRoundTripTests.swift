@@ -99,6 +99,35 @@ import Testing
         #expect(try harness.head(direct, "alice").state.head == 7)
     }
 
+    @Test func `The number of statements does not grow with the number of changes`() throws {
+        for user: UserID in ["alice", "bob"] { try harness.send("first", to: direct, by: user) }
+        let epochs = try [group, direct].map { try harness.head($0, "alice").state.epoch }
+        let statements = { (count: Int) in
+            let before = roundTrips.statementCount
+            harness.engine.log.submit(for: .server, { _ in }) { [self] _ in
+                for index in 0..<count {
+                    let caller = Caller(user: index % 2 == 0 ? "alice" : "bob")
+                    for (id, epoch) in zip([group, direct], epochs) {
+                        harness.engine.send(harness.submission(), to: id, by: caller) { _ in }
+                        harness.engine.read(id, seq: 1, epoch: epoch, by: caller) { _ in }
+                    }
+                }
+            }
+            return roundTrips.statementCount - before
+        }
+        _ = statements(2)  // Prepares the statements.
+        #expect(statements(40) == statements(2))
+    }
+
+    @Test func `A large message is not read ahead`() throws {
+        let text = String(repeating: "x", count: 10_000)
+        let message = harness.submission(text)
+        try harness.send(message, to: group, by: "alice")
+        #expect(try harness.send(message, to: group, by: "alice").outcome == .duplicate)
+        #expect(try cost { try harness.send(message, to: group, by: "alice") } > 2)
+        #expect(try harness.page(of: group, by: "bob").texts.first == text)
+    }
+
     @Test func `A read mark takes two round trips`() throws {
         try harness.send("first", to: direct, by: "alice")
         for id in [group, direct] {
