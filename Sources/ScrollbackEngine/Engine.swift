@@ -198,7 +198,7 @@ package final class Engine: Sendable {
         try read(about: [id], for: caller) { try body(access(to: id, for: caller, in: $0), $0) }
     }
 
-    /// Runs a closure on a snapshot, which computes the caller's access to conversations.
+    /// Runs a closure that will compute the caller's access to conversations, on one snapshot.
     ///
     /// - Parameter ids: The names of the conversations, which may be relative to the caller.
     func read<Answer>(

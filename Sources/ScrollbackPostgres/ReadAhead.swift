@@ -3,8 +3,8 @@ import ScrollbackModel
 
 /// The rows that a transaction reads in the round trip in which it begins, because its changes will probably need them.
 ///
-/// `PostgresReader` looks here first. A statement that changes a table forgets its rows, except for those that gather
-/// rows: their callers call `put`.
+/// `PostgresReader` looks here first. A statement that changes a table makes it forget the table's rows. Only the
+/// callers of `PostgresConnection.gather` update the rows instead, with `put`.
 final class ReadAhead {
     struct Place: Hashable {
         var conversation: Int64
