@@ -140,6 +140,8 @@ extension Driver {
         _ answer: OutboxAnswer, to request: OutboxRequest, _ id: MessageID
     ) async throws(ChatError) -> Bool {
         let user = core.user
+        // The server may have done a repeated request before changes that this device already knows.
+        let isRepeated = outbox[id].map { $0.attempts > 1 } ?? false
         let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
             guard let request = try writer.reader.request(id) else { return (nil, nil) }
             let input = answer.input(for: request, user)
@@ -150,7 +152,7 @@ extension Driver {
             }
             try writer.removeFromOutbox(id)
             switch (answer, request) {
-            case (.done(let conversation), .putConversation(let request)):
+            case (.done(let conversation), .putConversation(let request)) where !isRepeated:
                 try writer.saveAccepted(request.settings, of: conversation)
             case (.done(let conversation), .deleteConversation): try writer.deleteConversation(conversation)
             case (.thread(let conversation, let state), _): try writer.save(state, in: conversation)
@@ -178,10 +180,11 @@ extension Driver {
             case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])
-                // The time of the conversation's last activity, if any, is known only to the server.
-                if try await core.store.read({ try $0.isListedWithoutMessage(conversation) }) {
-                    fetchHeads([conversation])
-                }
+                // Only the server knows the time of the conversation's last activity, if any, and whether another
+                // device changed the name meanwhile.
+                var needsHead = try await core.store.read { try $0.isListedWithoutMessage(conversation) }
+                if case .putConversation = request { needsHead = true }
+                if needsHead { fetchHeads([conversation]) }
             // The message is not stored; observers notice that it left the outbox.
             case (.sent, .send(let request)): core.changes.changed([request.conversation])
             default: break

@@ -79,6 +79,7 @@ struct ConversationSettingsTests {
         server.goOnline("alice")
         try await renaming.waitForCompletion()
         #expect(try server.engine.head(of: id, by: Caller(user: "alice")).name == "Four")
+        #expect(try await eventually { try await alice.recents[id]?.name == "Four" })
         await server.close()
     }
 
