@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """Applies the mutants of Tests/Mutants to a scratch copy and runs the tests that must fail.
 
-Mutants that change different files and name different suites are built together, and then the tests of each one run on
-their own. A failure counts if the mutant's "Caught by" names the failed test or its suite. Any other failure may be the
-work of another mutant of the batch, so that the mutant is tried again alone. A mutant that makes a test hang ("or a
-hanging test") is tried alone from the start.
+One build has most mutants, and each run of tests activates one of them (see switched_mutants.py). A mutant that can't be
+switched, for instance because it changes a constant, gets a build of its own.
 
 Exit status: 0 when every mutant is caught. 1 when one survives, or a patch is stale: it names a test that does not
 exist, does not apply or does not build, or its tests fail without it.
@@ -12,6 +10,7 @@ exist, does not apply or does not build, or its tests fail without it.
 
 import argparse
 import atexit
+import concurrent.futures
 import glob
 import os
 import re
@@ -19,25 +18,32 @@ import subprocess
 import sys
 import time
 
+import switched_mutants
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRATCH = os.path.join(ROOT, os.environ.get("SCROLLBACK_SCRATCH", ".build-mutants"))
 COPY = os.path.join(SCRATCH, "copy")
 BUILD = os.path.join(SCRATCH, "build")
 FAILED_TEST = re.compile(r'✘ Test "(.+)" (?:with .+ )?failed after')
 FAILED_FILE = re.compile(r"✘ Test .* recorded an issue .*at (\w+)\.swift:\d+")
+COMPILE_ERROR = re.compile(rf"{re.escape(COPY)}/(\S+\.swift):(\d+):\d+: error:")
 
 
 class Mutant:
-    def __init__(self, name):
+    def __init__(self, name, number):
         self.name = name
+        self.number = number
         self.path = os.path.join(ROOT, "Tests", "Mutants", name + ".patch")
         with open(self.path, encoding="utf-8") as file:
             text = file.read()
         comment = re.sub(r"\s*\n# ?", " ", text.split("\n---")[0])
         self.filter = next(iter(re.findall(r"^# Filter: (.+)$", text, re.M)), "")
         self.catchers = comment.partition("Caught by: ")[2]
-        self.files = set(re.findall(r"^\+\+\+ b/(\S+)", text, re.M))
-        self.suites = {alternative.split("/")[0].split(".")[-1] for alternative in self.filter.split("|")}
+        self.files = re.findall(r"^\+\+\+ b/(\S+)", text, re.M)
+
+    @property
+    def file(self):
+        return self.files[0]
 
     def apply(self, *options, folder=ROOT):
         # The copy is inside the repository but not part of it. Without the ceiling, git apply ignores its files.
@@ -51,18 +57,29 @@ class Mutant:
         missing = [alternative for alternative in self.filter.split("|") if not test_exists(alternative)]
         if missing:
             return "names tests that do not exist: " + ", ".join(missing)
+        if len(self.files) != 1:
+            return "must change one file"
         output, status = self.apply("--check")
         return "does not apply:\n" + output if status else None
 
-    @property
-    def hangs(self):
-        return "a hanging test" in self.catchers
+    def source(self):
+        """The whole file that the mutant changes, with its change."""
+        original = read(self.file)
+        output, status = self.apply(folder=COPY)
+        assert status == 0, output
+        mutated = read(self.file)
+        write(self.file, original)
+        return mutated
 
-    def fits(self, batch):
-        """Whether the mutant can be built together with others."""
-        return all(
-            not (self.files & other.files or self.suites & other.suites or self.hangs or other.hangs)
-            for other in batch)
+
+def read(file):
+    with open(os.path.join(COPY, file), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def write(file, text):
+    with open(os.path.join(COPY, file), "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def run(command, folder, timeout=None, **options):
@@ -110,11 +127,14 @@ def build():
     return run(["swift", "build", "--build-tests", "--scratch-path", BUILD], COPY)
 
 
-def test(pattern, timeout=300):
+def test(pattern, mutant=0, timeout=300, width=4):
+    # Not `swift test`, of which only one may run in a folder.
+    program = glob.glob(f"{BUILD}/debug/*.xctest")[0]
     # Without a limit, all tests start at once and slow each other down.
-    options = ["--skip-build", "--experimental-maximum-parallelization-width", "8", "--scratch-path", BUILD]
+    options = ["--testing-library", "swift-testing", "--experimental-maximum-parallelization-width", str(width)]
     # In CI, a test that lacks a file fails. Elsewhere it is skipped, and the mutant would seem to survive.
-    return run(["swift", "test", *options, "--filter", pattern], COPY, timeout, env={**os.environ, "CI": "true"})
+    environment = {**os.environ, "CI": "true", "SCROLLBACK_MUTANT": str(mutant), "SWIFT_BACKTRACE": "enable=no"}
+    return run([program, *options, "--filter", pattern], COPY, timeout, env=environment)
 
 
 SOURCES = {}
@@ -135,63 +155,79 @@ def test_exists(alternative):
     return any(re.search(rf"\bfunc {function or '.*'}\b", text) for text in texts)
 
 
-def make_batches(mutants, size):
-    batches = []
-    for mutant in mutants:
-        fitting = (batch for batch in batches if len(batch) < size and mutant.fits(batch))
-        batch = next(fitting, None)
-        if batch is None:
-            batches.append([mutant])
-        else:
-            batch.append(mutant)
-    return batches
-
-
-def catcher(mutant, output, status, alone):
-    """The test that caught a mutant; None if no test did, or if another mutant of the batch may be the reason."""
+def catcher(mutant, output, status):
+    """The test that caught a mutant, or None."""
     failed = FAILED_TEST.findall(output)
     names = failed + FAILED_FILE.findall(output)
     named = next((name for name in names if name in mutant.catchers), None)
-    if named or not alone or status == 0:
+    if named or status == 0:
         return named
     return (failed or ["a hanging test" if status is None else "a crash"])[0]
 
 
-def try_batch(batch):
-    """Returns the test that caught each mutant of a batch by name, or None if the batch doesn't build."""
-    alone = len(batch) == 1
+def build_switched(mutants):
+    """Builds the copy with all mutants that can be switched, and returns them."""
+    switched = list(mutants)
+    sources = {mutant: mutant.source() for mutant in mutants}
+    originals = {mutant.file: read(mutant.file) for mutant in mutants}
+    while True:
+        for file, original in originals.items():
+            here = [mutant for mutant in switched if mutant.file == file]
+            text, left_out = switched_mutants.combine(
+                original, [(mutant.number, sources[mutant]) for mutant in here])
+            switched = [mutant for mutant in switched if mutant.file != file or mutant.number not in left_out]
+            if text != read(file):
+                write(file, text)
+            if here:
+                write(os.path.join(*file.split("/")[:2], "ActiveMutant.swift"), switched_mutants.DECLARATION)
+        output, status = build()
+        log("build", output)
+        if status == 0:
+            return switched, sources
+        failed = {
+            switched_mutants.mutant_at(read(file), int(line)) for file, line in set(COMPILE_ERROR.findall(output))}
+        failed &= {mutant.number for mutant in switched}
+        if not failed:
+            sys.exit(output[-2000:])
+        switched = [mutant for mutant in switched if mutant.number not in failed]
+
+
+def try_switched(mutant):
+    return catcher(mutant, *logged_test(mutant, mutant.number))
+
+
+def logged_test(mutant, number):
+    output, status = test(mutant.filter, number)
+    log(mutant.name, output)
+    return output, status
+
+
+def try_alone(mutant, source):
+    """Builds the copy with one mutant that can't be switched, and returns the test that caught it, or None."""
+    before = read(mutant.file)
+    write(mutant.file, source)
     try:
-        for mutant in batch:
-            output, status = mutant.apply(folder=COPY)
-            assert status == 0, output
         output, status = build()
         if status:
-            for mutant in batch:
-                log(mutant.name, output)
-            return None
-        found = {}
-        for mutant in batch:
-            output, status = test(mutant.filter)
             log(mutant.name, output)
-            found[mutant.name] = catcher(mutant, output, status, alone)
-        return found
+            return None
+        return catcher(mutant, *logged_test(mutant, 0))
     finally:
-        for mutant in reversed(batch):
-            mutant.apply("--reverse", folder=COPY)
+        write(mutant.file, before)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a patch without .patch (default: all)")
     parser.add_argument("--check", action="store_true", help="build nothing; only check that the patches are not stale")
-    parser.add_argument("--together", type=int, default=12, metavar="N", help="mutants per build (default: 12)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="runs of tests at a time (default: 2)")
     arguments = parser.parse_args()
     patches = sorted(glob.glob(f"{ROOT}/Tests/Mutants/*.patch"))
     known = [os.path.basename(path)[: -len(".patch")] for path in patches]
     unknown = sorted(set(arguments.names) - set(known))
     if unknown:
         parser.error("no such patch in Tests/Mutants: " + ", ".join(unknown))
-    mutants = [Mutant(name) for name in arguments.names or known]
+    mutants = [Mutant(name, known.index(name) + 1) for name in arguments.names or known]
     problems = [(mutant.name, problem) for mutant in mutants if (problem := mutant.problem())]
     for name, problem in problems:
         print(f"Tests/Mutants/{name}.patch {problem}")
@@ -210,36 +246,39 @@ def main():
     install_stand_ins()
     start_server("postgres")
     start_server("s3")
-    print("Building and running the tests without a mutant first.", flush=True)
-    output, status = build()
-    log("build", output)
-    if status:
-        sys.exit(output[-2000:])
+    start = time.monotonic()
+
+    def report(text):
+        print(f"{time.monotonic() - start:5.0f} s: {text}", flush=True)
+
+    report("building")
+    switched, sources = build_switched(mutants)
+    alone = [mutant for mutant in mutants if mutant not in switched]
+    report(f"{len(switched)} mutants are switched, {len(alone)} get a build of their own; running their tests without one")
     # A test that fails without a mutant proves nothing.
-    output, status = test("|".join(mutant.filter for mutant in mutants), 3600)
+    output, status = test("|".join(sorted({mutant.filter for mutant in mutants})), timeout=5400, width=8)
     log("tests", output)
     if status != 0:
         sys.exit("\n".join(line for line in output.splitlines() if "✘" in line) or output[-2000:])
 
-    batches = make_batches(mutants, max(1, arguments.together))
-    start = time.monotonic()
-    caught, failures = 0, 0
-    print(f"{len(mutants)} mutants in {len(batches)} builds", flush=True)
-    while batches:
-        batch = batches.pop(0)
-        found = try_batch(batch)
-        for mutant in batch:
-            name = found[mutant.name] if found is not None else None
-            if name is None and len(batch) > 1:
-                batches.append([mutant])
-                continue
-            caught, failures = caught + (name is not None), failures + (name is None)
-            verdict = f"caught    {mutant.name}  by {name}" if name else f"SURVIVED  {mutant.name}"
-            if found is None:
-                verdict = f"does not build: {mutant.name} (see {SCRATCH}/{mutant.name}.log)"
-            print(f"{caught + failures:3} of {len(mutants)}, {time.monotonic() - start:5.0f} s: {verdict}", flush=True)
-    if failures:
-        sys.exit(f"{failures} of {len(mutants)} mutants were not caught")
+    survivors, done = [], 0
+
+    def judge(mutant, name):
+        nonlocal done
+        done += 1
+        if name is None:
+            survivors.append(mutant.name)
+        verdict = f"caught    {mutant.name}  by {name}" if name else f"SURVIVED  {mutant.name} (see {SCRATCH})"
+        report(f"{done:3} of {len(mutants)}: {verdict}")
+
+    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        runs = {pool.submit(try_switched, mutant): mutant for mutant in switched}
+        for finished in concurrent.futures.as_completed(runs):
+            judge(runs[finished], finished.result())
+    for mutant in alone:
+        judge(mutant, try_alone(mutant, sources[mutant]))
+    if survivors:
+        sys.exit(f"{len(survivors)} of {len(mutants)} mutants were not caught: {', '.join(survivors)}")
     print("every mutant was caught")
 
 
