@@ -36,6 +36,7 @@ if ! running >/dev/null; then
     echo $! >"$dir/pid"
 fi
 until [ -e "$dir/url" ]; do
-    running >/dev/null || { cat "$dir/log" "$dir"/*.log >&2; exit 1; }
+    # Not `running`: a process that has just been forked has the name of this script.
+    kill -0 "$(cat "$dir/pid")" 2>/dev/null || { cat "$dir/log" "$dir"/*.log >&2; exit 1; }
     sleep 0.05
 done
