@@ -10,11 +10,25 @@ import ScrollbackWire
 /// them. For example, a wrong subprotocol or origin gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110
 /// section 7.8).
 ///
-/// The handler also closes connections without a request after 30 seconds, or when the server shuts down.
+/// The handler also closes connections without a request after 10 seconds, or when the server shuts down.
 final class UpgradeGate: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
+
+    /// The maximum size of a request line and its header fields, which anyone can send without a token.
+    static let maximumHeadBytes = 32 << 10
+    /// The time for the first request head.
+    static let maximumHeadTime = TimeAmount.seconds(10)
+
+    /// The limits of the parser, whose defaults allow 2 MiB.
+    static let headLimits = {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = maximumHeadBytes
+        limits.maxHeaderListSize = maximumHeadBytes
+        limits.maxHeaderFieldCount = 128
+        return limits
+    }()
 
     private enum Phase { case silent, http, upgrading, webSocket }
     private let allowedOrigins: AllowedOrigins
@@ -26,7 +40,9 @@ final class UpgradeGate: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(30)) { context.close(promise: nil) }
+        timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.maximumHeadTime) {
+            context.close(promise: nil)
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -69,12 +85,18 @@ final class UpgradeGate: ChannelInboundHandler {
     ///
     /// Hummingbird handles parser errors only after the connection's protocol is known.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard phase == .silent, error is HTTPParserError else { return context.fireErrorCaught(error) }
+        guard phase == .silent, let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
         phase = .upgrading
+        let problem =
+            error == .headerOverflow
+            ? ChatError(
+                .tooLarge, "The request line and at most 128 header fields can have \(Self.maximumHeadBytes) bytes.",
+                limit: Self.maximumHeadBytes)
+            : ChatError(.malformed, "The request can't be parsed.")
         var writer = JSONWriter()
-        ChatError(.malformed, "The request can't be parsed.").writeProblem(to: &writer)
+        problem.writeProblem(to: &writer)
         let head = HTTPResponseHead(
-            version: .http1_1, status: .badRequest,
+            version: .http1_1, status: HTTPResponseStatus(statusCode: problem.status),
             headers: [
                 "content-type": "application/problem+json", "content-length": "\(writer.bytes.count)",
                 "connection": "close",
