@@ -10,14 +10,14 @@ import sys
 import uuid
 
 from scrollback_client import AuthenticatedClient
-from scrollback_client.api.conversations import put_conversation, read_conversation
+from scrollback_client.api.conversations import mark_read, put_conversation
 from scrollback_client.api.media import get_media, upload_media
-from scrollback_client.api.members import ban, lift_ban, list_bans
-from scrollback_client.api.messages import get_history, send
+from scrollback_client.api.members import ban_user, list_bans, unban_user
+from scrollback_client.api.messages import get_history, send_message
 from scrollback_client.models import (
-    BanBody,
+    BanUserBody,
+    MarkReadBody,
     PutConversationBody,
-    ReadConversationBody,
     Submission,
     UploadMediaType,
 )
@@ -41,8 +41,8 @@ def main(address, alice_token, admin_token):
     check(put_conversation.sync_detailed(GROUP, client=admin, body=body), 200, 201)
 
     message = {"id": str(uuid.uuid4()), "type": "text", "content": {"text": "hello مرحبا 👋"}}
-    sent = check(send.sync_detailed(GROUP, client=alice, body=Submission.from_dict(message)), 201)
-    again = check(send.sync_detailed(GROUP, client=alice, body=Submission.from_dict(message)), 200)
+    sent = check(send_message.sync_detailed(GROUP, client=alice, body=Submission.from_dict(message)), 201)
+    again = check(send_message.sync_detailed(GROUP, client=alice, body=Submission.from_dict(message)), 200)
     assert sent.timetoken == again.timetoken, "sending the same ID again must return the first result"
 
     page = check(get_history.sync_detailed(GROUP, client=alice, limit=10), 200)
@@ -50,16 +50,16 @@ def main(address, alice_token, admin_token):
     found = [m for m in page["messages"] if m["id"] == message["id"]]
     assert len(found) == 1 and found[0]["content"]["text"] == message["content"]["text"], page
 
-    place = ReadConversationBody.from_dict({"seq": found[0]["seq"], "epoch": found[0]["epoch"]})
-    summary = check(read_conversation.sync_detailed(GROUP, client=alice, body=place), 200)
+    place = MarkReadBody.from_dict({"seq": found[0]["seq"], "epoch": found[0]["epoch"]})
+    summary = check(mark_read.sync_detailed(GROUP, client=alice, body=place), 200)
     assert summary.read_seq == found[0]["seq"], summary
 
-    check(ban.sync_detailed(GROUP, "bob", client=admin, body=BanBody.from_dict({"reason": "spam"})), 204)
+    check(ban_user.sync_detailed(GROUP, "bob", client=admin, body=BanUserBody.from_dict({"reason": "spam"})), 204)
     bans = check(list_bans.sync_detailed(GROUP, client=admin), 200)
     assert [b.user for b in bans.bans] == ["bob"], bans
-    refused = check(ban.sync_detailed(GROUP, "bob", client=alice, body=BanBody.from_dict({})), 403)
+    refused = check(ban_user.sync_detailed(GROUP, "bob", client=alice, body=BanUserBody.from_dict({})), 403)
     assert refused.code == "forbidden", refused
-    check(lift_ban.sync_detailed(GROUP, "bob", client=admin), 204)
+    check(unban_user.sync_detailed(GROUP, "bob", client=admin), 204)
 
     content = b"notes of a generated client\n" * 100
     file = check(

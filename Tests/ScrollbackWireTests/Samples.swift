@@ -237,8 +237,8 @@ struct Golden: CustomStringConvertible, Sendable {
         operation("read-knowing", MarkRead(conversation: .direct("bob"), seq: 9, epoch: Sample.epoch, userRev: 7)),
         operation("markUnread", MarkUnread(conversation: .direct("bob"))),
         operation(
-            "settings", ChangeConversationSettings(conversation: .direct("bob"), isMuted: true, isPinned: false)),
-        operation("settings-pinned", ChangeConversationSettings(conversation: .direct("bob"), isPinned: true)),
+            "settings", SetOwnSettings(conversation: .direct("bob"), isMuted: true, isPinned: false)),
+        operation("settings-pinned", SetOwnSettings(conversation: .direct("bob"), isPinned: true)),
         operation(
             "removeRecent",
             RemoveRecent(

@@ -9,7 +9,7 @@ package enum OperationRegistry {
     private static let conversations: [any Executable.Type] = [
         ListConversations.self, ListChannels.self, PutConversation.self, GetConversation.self,
         DeleteConversation.self, GetHeads.self, SyncConversations.self, MarkRead.self, MarkUnread.self,
-        ChangeConversationSettings.self, SetNotificationLevel.self, RemoveRecent.self, AddRecent.self,
+        SetOwnSettings.self, SetNotifications.self, RemoveRecent.self, AddRecent.self,
         ExcludeFromNewDevices.self, MarkSeveralRead.self, PutDraft.self, ListDrafts.self, Subscribe.self,
         Unsubscribe.self, SignalTyping.self,
         SetActivity.self,
@@ -41,7 +41,7 @@ package enum OperationRegistry {
     private static let moderation: [any Executable.Type] = [
         BanUser.self, UnbanUser.self, ListBans.self,
         BanFromServer.self, UnbanFromServer.self, ListServerBans.self,
-        ReportMessage.self, ListReports.self, GetReport.self, UpdateReport.self,
+        ReportMessage.self, ListReports.self, GetReport.self, PutReport.self,
         BlockUser.self, UnblockUser.self, ListBlockedUsers.self,
     ]
 

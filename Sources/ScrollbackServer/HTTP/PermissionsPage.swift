@@ -31,7 +31,7 @@ extension APISurface {
 
         | operation | scope | callers | HTTP | WebSocket |
         |---|---|---|---|---|
-        \(rows([connect] + CustomRouteRule.all.map(row) + OperationRegistry.all.map { row($0.endpoint) }))
+        \(rows([connect] + CustomRouteRule.all.map(row) + OperationRegistry.all.map(row)))
 
         \(code("connect")) opens a connection and renews its token. A connection receives messages, so it needs
         the scope `read`. Clients that only write use HTTP. A link gives access to `GET /v1/media/{id}` and its
@@ -78,9 +78,10 @@ extension APISurface {
         return row(rule.name, rule.access, routes.joined(separator: "<br>"), "")
     }
 
-    private static func row(_ endpoint: Endpoint) -> [String] {
-        row(
-            endpoint.name, endpoint.access, endpoint.http.map { code("\($0.method.rawValue) \($0.path)") } ?? "",
+    private static func row(_ operation: any Executable.Type) -> [String] {
+        let endpoint = operation.endpoint
+        return row(
+            operation.name, endpoint.access, endpoint.http.map { code("\($0.method.rawValue) \($0.path)") } ?? "",
             endpoint.frame.map(code) ?? "")
     }
 

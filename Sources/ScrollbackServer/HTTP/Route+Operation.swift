@@ -19,7 +19,7 @@ extension Route {
     private init(_ operation: (some Executable).Type, _ address: Endpoint.Address, _ handler: @escaping Handler) {
         let endpoint = operation.endpoint
         self.init(
-            HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: endpoint.name,
+            HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: operation.name,
             access: endpoint.access, cost: endpoint.cost, handler)
     }
 
@@ -75,7 +75,7 @@ private struct HTTPParameters {
         known = RequestDocumentation(of: operation).parameters
             .filter { $0.transport != .webSocket && !names.contains($0.name) }.map(\.name)
         hasBody = address.method.hasBody && !known.isEmpty
-        isStrict = operation.endpoint.name == PutSettings.endpoint.name
+        isStrict = operation.endpoint.isStrict
     }
 
     func body(of request: Request, _ scope: RequestScope) async throws(ChatError) -> JSONMembers {

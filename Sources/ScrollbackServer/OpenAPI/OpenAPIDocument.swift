@@ -53,7 +53,7 @@ enum OpenAPIDocument {
         let inPath = all.filter { http.path.contains("{\($0.name)}") }
         let others = all.filter { !http.path.contains("{\($0.name)}") }
         var item: [String: Any] = [
-            "operationId": endpoint.name, "tags": [endpoint.tag.rawValue], "summary": endpoint.summary,
+            "operationId": Request.name, "tags": [endpoint.tag.rawValue], "summary": endpoint.summary,
         ]
         if !endpoint.details.isEmpty { item["description"] = endpoint.details }
         var parameters = inPath.map { parameter($0, in: "path") }

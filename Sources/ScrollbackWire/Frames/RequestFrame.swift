@@ -52,7 +52,7 @@ extension ClientOperation {
     package func frame(ref: Int64) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.field("type", Self.endpoint.frame ?? Self.endpoint.name)
+            writer.field("type", Self.endpoint.frame ?? Self.name)
             writer.field("ref", ref)
             writeMembers(to: &writer)
         }

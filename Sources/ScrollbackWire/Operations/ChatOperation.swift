@@ -8,7 +8,7 @@ package protocol ChatOperation: Sendable {
     /// What the server answers when the operation succeeds.
     associatedtype Answer: OperationAnswer = EmptyAnswer
 
-    /// The operation's name, its addresses on both transports, and who may call it.
+    /// The operation's addresses on both transports, and who may call it.
     static var endpoint: Endpoint { get }
 
     /// How many tokens the request takes from the caller's rate limit, at least 1.
@@ -24,6 +24,12 @@ package protocol ChatOperation: Sendable {
 }
 
 extension ChatOperation {
+    /// The operation's name in the OpenAPI document: the type's name, for example `banUser`.
+    package static var name: String {
+        let type = "\(Self.self)"
+        return type.prefix(1).lowercased() + type.dropFirst()
+    }
+
     package var tokens: Int { 1 }
 }
 

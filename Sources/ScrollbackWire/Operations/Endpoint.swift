@@ -30,8 +30,6 @@ package struct Endpoint: Sendable {
         case users, messages, conversations, members, media, server
     }
 
-    /// The operation's name in the OpenAPI document.
-    package let name: String
     /// The `type` of the WebSocket's request, or `nil` for an operation that only HTTP has.
     package let frame: String?
     /// The HTTP request, or `nil` for an operation that only the WebSocket has.
@@ -46,13 +44,13 @@ package struct Endpoint: Sendable {
     package let details: String
     /// The HTTP statuses of errors that only some operations have: 404, 409.
     package let errors: [Int]
+    /// Whether unknown members of the body are refused even if the client does not ask for it.
+    package let isStrict: Bool
 
     package init(
-        _ name: String, frame: String? = nil, http: Address? = nil, scope: Scope,
-        caller: AccessRule.Caller, cost: CostClass, tag: Tag, summary: String, details: String = "",
-        errors: [Int] = []
+        frame: String? = nil, http: Address? = nil, scope: Scope, caller: AccessRule.Caller, cost: CostClass, tag: Tag,
+        summary: String, details: String = "", errors: [Int] = [], isStrict: Bool = false
     ) {
-        self.name = name
         self.frame = frame
         self.http = http
         access = AccessRule(scope, caller)
@@ -61,5 +59,6 @@ package struct Endpoint: Sendable {
         self.summary = summary
         self.details = details
         self.errors = errors
+        self.isStrict = isStrict
     }
 }

@@ -10,7 +10,7 @@ import Testing
     @Test func `No two operations have the same frame type or the same name`() {
         let frames = OperationRegistry.all.compactMap { $0.endpoint.frame }
         #expect(Set(frames).count == frames.count)
-        let names = OperationRegistry.all.map { $0.endpoint.name }
+        let names = OperationRegistry.all.map { $0.name }
         #expect(Set(names).count == names.count)
     }
 

@@ -22,7 +22,7 @@ extension FuzzTarget {
     /// The name of an operation in the first line, then the answer.
     static let answer = FuzzTarget("answer", "answers to operations of the SDK", maximumBytes: 16_384) { bytes in
         let (line, rest) = bytes.firstLine
-        for operation in OperationRegistry.all where operation.endpoint.name == line.text {
+        for operation in OperationRegistry.all where operation.name == line.text {
             try (operation as? any ClientOperation.Type).map { try checkAnswer(to: $0, rest) }
         }
     }

@@ -61,7 +61,7 @@ struct AuditTests {
         try harness.setState(of: "bob", isActive: true, by: admin)
         try harness.perform(RevokeTokens(user: "bob"), by: admin)
         try harness.perform(CloseConnections(user: "bob"), by: admin)
-        try harness.perform(UpdateReport(number: 1, isOpen: false), by: admin)
+        try harness.perform(PutReport(number: 1, isOpen: false), by: admin)
         let _: UserProfile = try harness.done {
             harness.engine.putUser("bob", ProfileChange(name: "Bob"), by: admin, completion: $0)
         }

@@ -210,7 +210,7 @@ extension ErasureTests {
         let harness = try harness()
         let number = try #require(
             try harness.store.read { try $0.reports(by: "alice", after: 0, limit: 1).first?.number })
-        try harness.perform(UpdateReport(number: number, isOpen: false, note: "again"), by: EngineHarness.admin)
+        try harness.perform(PutReport(number: number, isOpen: false, note: "again"), by: EngineHarness.admin)
         var data = PersonalData(of: "alice")
         var reports: [Report] = []
         while case let next = try data.next(harness.engine), let some = next.records {

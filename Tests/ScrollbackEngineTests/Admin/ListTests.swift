@@ -144,7 +144,7 @@ struct ListTests {
         #expect(report.conversation == direct)
         // Another report of the same message reopens the closed report under its number.
         let closed = try harness.perform(
-            UpdateReport(number: number, isOpen: false, note: "warned"), by: EngineHarness.admin)
+            PutReport(number: number, isOpen: false, note: "warned"), by: EngineHarness.admin)
         #expect(!closed.isOpen && closed.note == "warned" && closed.closedBy == "root")
         #expect(try harness.perform(ListReports(isOpen: true, page: Paging()), by: EngineHarness.admin).reports.isEmpty)
         #expect(try harness.report(message.id, in: direct, .spam, by: "bob") == number)

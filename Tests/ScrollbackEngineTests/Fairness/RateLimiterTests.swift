@@ -149,7 +149,7 @@ struct RateLimiterTests {
                 device.receive(Self.frame(operation, ref: ref))
                 return try device.error(Int64(ref))?.code == .rateLimited
             }
-            let (name, cost) = (operation.endpoint.name, operation.endpoint.cost)
+            let (name, cost) = (operation.name, operation.endpoint.cost)
             #expect(try !isLimited(operation), "\(name) is refused at once")
             #expect(try isLimited(operation) == (cost != .free), "\(name)")
             for other in others where other.endpoint.cost != cost {

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Removes a scheduled message of a user.
 package struct CancelUserScheduled: ChatOperation {
     package static let endpoint = Endpoint(
-        "cancelUserScheduled", http: .delete("/v1/users/{user}/scheduled/{id}"), scope: .admin,
+        http: .delete("/v1/users/{user}/scheduled/{id}"), scope: .admin,
         caller: .administrator, cost: .write, tag: .users,
         summary: "Cancel a user's scheduled message",
         details: "If the message was already sent or cancelled, the request fails with 404 `unknown-message`.",

@@ -4,13 +4,13 @@ package import ScrollbackWire
 /// Changes the server's settings.
 package struct PutSettings: ChatOperation {
     package static let endpoint = Endpoint(
-        "putSettings", http: .put("/v1/settings"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .put("/v1/settings"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
         summary: "Change the server's settings",
         details: """
             Settings that are left out stay as they are. A new webhook with the name of one that was just removed \
             fails with 409 `conflict`, until the events of the removed one are deleted.
             """,
-        errors: [409])
+        errors: [409], isStrict: true)
 
     package typealias Answer = GetSettings.Answer
 

@@ -11,7 +11,7 @@ extension ConnectionOperation {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
         guard let session = context.session else {
             let error = ChatError(
-                .unknownOperation, "Only WebSocket connections have the request \"\(Self.endpoint.name)\".",
+                .unknownOperation, "Only WebSocket connections have the request \"\(Self.name)\".",
                 parameter: "type")
             return completion(.failure(error))
         }

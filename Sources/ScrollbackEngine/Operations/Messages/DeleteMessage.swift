@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Deletes one message.
 package struct DeleteMessage: ChatOperation {
     package static let endpoint = Endpoint(
-        "deleteMessage", http: .delete("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
+        http: .delete("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
         caller: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
         summary: "Delete a message",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets one message.
 package struct GetMessage: ChatOperation {
     package static let endpoint = Endpoint(
-        "getMessage", http: .get("/v1/conversations/{conversation}/messages/{id}"), scope: .read,
+        http: .get("/v1/conversations/{conversation}/messages/{id}"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages, summary: "Get a message", errors: [404])
 
     package typealias Answer = Message

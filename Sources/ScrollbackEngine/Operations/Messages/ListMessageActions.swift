@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the actions on one message.
 package struct ListMessageActions: ChatOperation {
     package static let endpoint = Endpoint(
-        "listMessageActions", http: .get("/v1/conversations/{conversation}/messages/{id}/actions"), scope: .read,
+        http: .get("/v1/conversations/{conversation}/messages/{id}/actions"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the actions on a message", details: "Oldest first.", errors: [404])
 

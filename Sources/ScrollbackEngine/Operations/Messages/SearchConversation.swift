@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Finds messages of one conversation by their words.
 package struct SearchConversation: ChatOperation {
     package static let endpoint = Endpoint(
-        "searchConversation", http: .get("/v1/conversations/{conversation}/search"), scope: .read,
+        http: .get("/v1/conversations/{conversation}/search"), scope: .read,
         caller: .permission([.read]), cost: .search, tag: .messages,
         summary: "Search the messages of a conversation",
         details: "The search covers the messages that the caller can see.", errors: [404])

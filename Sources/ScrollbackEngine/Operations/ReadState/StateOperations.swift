@@ -5,8 +5,8 @@ package import ScrollbackWire
 
 extension MarkRead: StateExecutable {}
 extension MarkUnread: StateExecutable {}
-extension ChangeConversationSettings: StateExecutable {}
-extension SetNotificationLevel: StateExecutable {}
+extension SetOwnSettings: StateExecutable {}
+extension SetNotifications: StateExecutable {}
 extension RemoveRecent: StateExecutable {}
 extension AddRecent: StateExecutable {}
 extension ExcludeFromNewDevices: StateExecutable {}

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets the caller's profile.
 package struct GetMe: ChatOperation {
     package static let endpoint = Endpoint(
-        "getMe", http: .get("/v1/me"), scope: .read, caller: .anyUser, cost: .read, tag: .users,
+        http: .get("/v1/me"), scope: .read, caller: .anyUser, cost: .read, tag: .users,
         summary: "Get your profile")
 
     package typealias Answer = ProfileAnswer

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Deletes a conversation.
 package struct DeleteConversation: ClientOperation {
     package static let endpoint = Endpoint(
-        "deleteConversation", frame: "deleteConversation", http: .delete("/v1/conversations/{conversation}"),
+        frame: "deleteConversation", http: .delete("/v1/conversations/{conversation}"),
         scope: .manage, caller: .permission([.delete]), cost: .write, tag: .conversations,
         summary: "Delete a conversation",
         details: "A new conversation with the same ID has another epoch.",

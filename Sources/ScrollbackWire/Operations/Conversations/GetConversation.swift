@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Returns a conversation's head, the caller's state in it, and its settings.
 package struct GetConversation: ClientOperation {
     package static let endpoint = Endpoint(
-        "getConversation", frame: "conversation", http: .get("/v1/conversations/{conversation}"), scope: .read,
+        frame: "conversation", http: .get("/v1/conversations/{conversation}"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .conversations,
         summary: "Get a conversation's head, your state in it, and its settings", errors: [404])
 

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the channels of a community that the caller may see.
 package struct ListChannels: ClientOperation {
     package static let endpoint = Endpoint(
-        "listChannels", frame: "channels", http: .get("/v1/communities/{target}/channels"), scope: .read,
+        frame: "channels", http: .get("/v1/communities/{target}/channels"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .conversations,
         summary: "List the channels of a community",
         details: "Ordered by name. Channels that you may not see are left out.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Creates or changes a conversation.
 package struct PutConversation: ClientOperation {
     package static let endpoint = Endpoint(
-        "putConversation", frame: "putConversation", http: .put("/v1/conversations/{conversation}"), scope: .manage,
+        frame: "putConversation", http: .put("/v1/conversations/{conversation}"), scope: .manage,
         caller: .permission([.changeSettings, .create]), cost: .write, tag: .conversations,
         summary: "Create or change a conversation",
         details: "Parameters that are missing or `null` keep their value.",

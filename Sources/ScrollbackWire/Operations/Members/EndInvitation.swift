@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Revokes or declines an invitation.
 package struct EndInvitation: ClientOperation {
     package static let endpoint = Endpoint(
-        "endInvitation", frame: "endInvitation",
+        frame: "endInvitation",
         http: .delete("/v1/conversations/{conversation}/invitations/{user}"), scope: .manage,
         caller: .permission([.invite]), cost: .write, tag: .members,
         summary: "Revoke an invitation, or decline your own", errors: [404])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Invites a user to a conversation.
 package struct InviteUser: ClientOperation {
     package static let endpoint = Endpoint(
-        "invite", frame: "invite", http: .put("/v1/conversations/{conversation}/invitations/{user}"),
+        frame: "invite", http: .put("/v1/conversations/{conversation}/invitations/{user}"),
         scope: .manage, caller: .permission([.invite]), cost: .message, tag: .members,
         summary: "Invite a user to a conversation",
         details: """

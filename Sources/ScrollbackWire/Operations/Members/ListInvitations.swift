@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the invitations to a conversation or, over the WebSocket, the caller's own.
 package struct ListInvitations: ClientOperation {
     package static let endpoint = Endpoint(
-        "listInvitations", frame: "invitations", http: .get("/v1/conversations/{conversation}/invitations"),
+        frame: "invitations", http: .get("/v1/conversations/{conversation}/invitations"),
         scope: .read, caller: .permission([.invite]), cost: .read, tag: .members,
         summary: "List the open invitations to a conversation", details: "Ordered by user name.", errors: [404])
 

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the members of a conversation.
 package struct ListMembers: ClientOperation {
     package static let endpoint = Endpoint(
-        "listMembers", frame: "members", http: .get("/v1/conversations/{conversation}/members"), scope: .read,
+        frame: "members", http: .get("/v1/conversations/{conversation}/members"), scope: .read,
         caller: .permission([.listMembers]), cost: .read, tag: .members,
         summary: "List the members of a conversation",
         details: "Ordered by user name. The members of a public channel are those of its community.",

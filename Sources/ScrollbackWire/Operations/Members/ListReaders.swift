@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the members who have read a message.
 package struct ListReaders: ClientOperation {
     package static let endpoint = Endpoint(
-        "listReaders", frame: "readers", http: .get("/v1/conversations/{conversation}/messages/{id}/readers"),
+        frame: "readers", http: .get("/v1/conversations/{conversation}/messages/{id}/readers"),
         scope: .read, caller: .permission([.listMembers]), cost: .read, tag: .messages,
         summary: "List the members who have read a message",
         details: """

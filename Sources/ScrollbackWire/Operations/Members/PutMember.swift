@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Adds a user to a conversation, changes a member's role, or mutes a member.
 package struct PutMember: ClientOperation {
     package static let endpoint = Endpoint(
-        "putMember", frame: "putMember", http: .put("/v1/conversations/{conversation}/members/{user}"),
+        frame: "putMember", http: .put("/v1/conversations/{conversation}/members/{user}"),
         scope: .manage, caller: .permission([.addMember, .changeRole, .mute]), cost: .write, tag: .members,
         summary: "Add a member, change their role, or mute them",
         details: """

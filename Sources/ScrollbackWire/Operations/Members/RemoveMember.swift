@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Removes a member from a conversation.
 package struct RemoveMember: ClientOperation {
     package static let endpoint = Endpoint(
-        "removeMember", frame: "removeMember", http: .delete("/v1/conversations/{conversation}/members/{user}"),
+        frame: "removeMember", http: .delete("/v1/conversations/{conversation}/members/{user}"),
         scope: .manage, caller: .permission([.removeMember, .leave]), cost: .write, tag: .members,
         summary: "Remove a member, or leave a conversation", errors: [404, 409])
 

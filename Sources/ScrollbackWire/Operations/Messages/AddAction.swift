@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Adds a reaction or another action to a message.
 package struct AddAction: ClientOperation {
     package static let endpoint = Endpoint(
-        "addAction", frame: "action", http: .post("/v1/conversations/{conversation}/messages/{id}/actions"),
+        frame: "action", http: .post("/v1/conversations/{conversation}/messages/{id}/actions"),
         scope: .write, caller: .permission([.act]), cost: .message, tag: .messages,
         summary: "Add a reaction or another action to a message",
         details: "Each user can add an action of the same type and value once. Adding it again is a conflict.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Hides the history of a conversation from the caller.
 package struct ClearConversation: ClientOperation {
     package static let endpoint = Endpoint(
-        "clearConversation", frame: "clear", http: .put("/v1/conversations/{conversation}/clear"), scope: .account,
+        frame: "clear", http: .put("/v1/conversations/{conversation}/clear"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Hide the history up to a position from yourself",
         details: "Other members still see these messages.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Deletes a range of a conversation's history for everyone.
 package struct DeleteHistory: ClientOperation {
     package static let endpoint = Endpoint(
-        "deleteRange", frame: "deleteHistory", http: .delete("/v1/conversations/{conversation}/messages"),
+        frame: "deleteHistory", http: .delete("/v1/conversations/{conversation}/messages"),
         scope: .write, caller: .permission([.deleteHistory]), cost: .write, tag: .messages,
         summary: "Delete a range of history for everyone",
         details: """

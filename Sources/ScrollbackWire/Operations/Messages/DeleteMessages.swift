@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Deletes messages by ID.
 package struct DeleteMessages: ClientOperation {
     package static let endpoint = Endpoint(
-        "deleteMessages", frame: "delete", http: .post("/v1/conversations/{conversation}/messages/delete"),
+        frame: "delete", http: .post("/v1/conversations/{conversation}/messages/delete"),
         scope: .write, caller: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
         summary: "Delete messages by ID",
         details: """

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Replaces the content of a message.
 package struct EditMessage: ClientOperation {
     package static let endpoint = Endpoint(
-        "editMessage", frame: "edit", http: .patch("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
+        frame: "edit", http: .patch("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
         caller: .permission([.editOwn, .editOthers]), cost: .message, tag: .messages,
         summary: "Edit a message",
         details: "Attributes that the request leaves out stay the same. An attribute that is `null` is removed.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets a page of a conversation's history.
 package struct GetHistory: ClientOperation {
     package static let endpoint = Endpoint(
-        "getHistory", frame: "history", http: .get("/v1/conversations/{conversation}/messages"), scope: .read,
+        frame: "history", http: .get("/v1/conversations/{conversation}/messages"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages,
         summary: "Get a page of history",
         details: """

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the actions on the messages of a conversation, or on one message.
 package struct ListActions: ClientOperation {
     package static let endpoint = Endpoint(
-        "listActions", frame: "actions", http: .get("/v1/conversations/{conversation}/actions"), scope: .read,
+        frame: "actions", http: .get("/v1/conversations/{conversation}/actions"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the actions in a conversation", details: "Oldest first.", errors: [404])
 

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the pinned messages of a conversation.
 package struct ListPins: ClientOperation {
     package static let endpoint = Endpoint(
-        "listPins", frame: "pins", http: .get("/v1/conversations/{conversation}/pins"), scope: .read,
+        frame: "pins", http: .get("/v1/conversations/{conversation}/pins"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the pinned messages of a conversation",
         details: "Newest message first. A conversation has at most 100 pinned messages.", errors: [404])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Removes an action from a message.
 package struct RemoveAction: ClientOperation {
     package static let endpoint = Endpoint(
-        "removeAction", frame: "removeAction",
+        frame: "removeAction",
         http: .delete("/v1/conversations/{conversation}/messages/{id}/actions/{timetoken}"), scope: .write,
         caller: .permission([.act]), cost: .message, tag: .messages,
         summary: "Remove an action from a message",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Sends a message.
 package struct SendMessage: ClientOperation {
     package static let endpoint = Endpoint(
-        "send", frame: "send", http: .post("/v1/conversations/{conversation}/messages"), scope: .write,
+        frame: "send", http: .post("/v1/conversations/{conversation}/messages"), scope: .write,
         caller: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
         summary: "Send a message",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackModel
 /// Bans a user from a conversation.
 package struct BanUser: ClientOperation {
     package static let endpoint = Endpoint(
-        "ban", frame: "ban", http: .put("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
+        frame: "ban", http: .put("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
         caller: .permission([.ban]), cost: .write, tag: .members,
         summary: "Ban a user from a conversation",
         details: """

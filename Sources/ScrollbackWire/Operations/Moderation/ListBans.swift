@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the users who are banned from a conversation.
 package struct ListBans: ClientOperation {
     package static let endpoint = Endpoint(
-        "listBans", frame: "bans", http: .get("/v1/conversations/{conversation}/bans"), scope: .read,
+        frame: "bans", http: .get("/v1/conversations/{conversation}/bans"), scope: .read,
         caller: .permission([.ban]), cost: .read, tag: .members,
         summary: "List the users who are banned from a conversation",
         details: "Ordered by user name. Bans that have ended are left out.",

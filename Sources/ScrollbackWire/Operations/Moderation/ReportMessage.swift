@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Reports a message to the server's administrators.
 package struct ReportMessage: ClientOperation {
     package static let endpoint = Endpoint(
-        "reportMessage", frame: "report", http: .post("/v1/conversations/{conversation}/messages/{id}/reports"),
+        frame: "report", http: .post("/v1/conversations/{conversation}/messages/{id}/reports"),
         scope: .write, caller: .permission([.read]), cost: .message, tag: .messages,
         summary: "Report a message to the administrators",
         details: """

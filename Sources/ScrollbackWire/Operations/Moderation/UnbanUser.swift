@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lifts a user's ban from a conversation.
 package struct UnbanUser: ClientOperation {
     package static let endpoint = Endpoint(
-        "liftBan", frame: "unban", http: .delete("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
+        frame: "unban", http: .delete("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
         caller: .permission([.ban]), cost: .write, tag: .members,
         summary: "Lift a user's ban from a conversation",
         details: "The user can be added or invited again. Lifting the ban of a user who is not banned succeeds.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Ends pushes to a device.
 package struct DeletePushDevice: ClientOperation {
     package static let endpoint = Endpoint(
-        "deletePushDevice", frame: "dropPushDevice", http: .delete("/v1/push/devices/{device}"), scope: .account,
+        frame: "dropPushDevice", http: .delete("/v1/push/devices/{device}"), scope: .account,
         caller: .anyUser, cost: .write, tag: .users,
         summary: "Stop pushes to a device", details: "Removing a device that is not registered succeeds.")
 

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Registers a device for pushes.
 package struct PutPushDevice: ClientOperation {
     package static let endpoint = Endpoint(
-        "putPushDevice", frame: "putPushDevice", http: .put("/v1/push/devices/{device}"), scope: .account,
+        frame: "putPushDevice", http: .put("/v1/push/devices/{device}"), scope: .account,
         caller: .anyUser, cost: .write, tag: .users,
         summary: "Register a device for pushes",
         details: """

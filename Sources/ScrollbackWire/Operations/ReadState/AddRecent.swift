@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Puts a removed conversation back into the caller's list.
 package struct AddRecent: StateOperation {
     package static let endpoint = Endpoint(
-        "addRecent", frame: "addRecent", http: .put("/v1/conversations/{conversation}/recent"), scope: .account,
+        frame: "addRecent", http: .put("/v1/conversations/{conversation}/recent"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Put a removed conversation back into your list",
         errors: [404, 409])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Excludes the messages so far from the caller's new devices.
 package struct ExcludeFromNewDevices: StateOperation {
     package static let endpoint = Endpoint(
-        "stopRoaming", frame: "stopRoaming", http: .delete("/v1/conversations/{conversation}/roaming"), scope: .account,
+        frame: "stopRoaming", http: .delete("/v1/conversations/{conversation}/roaming"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Exclude the messages so far from your new devices",
         details: "New devices don't load these messages by themselves. They can still request them.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Moves the caller's read position up.
 package struct MarkRead: StateOperation {
     package static let endpoint = Endpoint(
-        "readConversation", frame: "read", http: .put("/v1/conversations/{conversation}/read"), scope: .account,
+        frame: "read", http: .put("/v1/conversations/{conversation}/read"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Move your read position up",
         details: "The position never moves down.",

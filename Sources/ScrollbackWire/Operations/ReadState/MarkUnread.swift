@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Marks a conversation as unread until the next read.
 package struct MarkUnread: StateOperation {
     package static let endpoint = Endpoint(
-        "markUnread", frame: "markUnread", http: .put("/v1/conversations/{conversation}/unread"), scope: .account,
+        frame: "markUnread", http: .put("/v1/conversations/{conversation}/unread"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Mark a conversation as unread",
         details: """

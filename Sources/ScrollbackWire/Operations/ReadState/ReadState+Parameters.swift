@@ -29,8 +29,8 @@ extension StateChange {
             MarkRead(conversation: conversation, seq: seq, epoch: epoch, userRev: userRev)
         case .markUnread: MarkUnread(conversation: conversation)
         case .settings(let isMuted, let isPinned):
-            ChangeConversationSettings(conversation: conversation, isMuted: isMuted, isPinned: isPinned)
-        case .notifications(let level): SetNotificationLevel(conversation: conversation, level: level)
+            SetOwnSettings(conversation: conversation, isMuted: isMuted, isPinned: isPinned)
+        case .notifications(let level): SetNotifications(conversation: conversation, level: level)
         case .removeRecent(let position, let excludesFromNewDevices):
             RemoveRecent(conversation: conversation, at: position, excludesFromNewDevices: excludesFromNewDevices)
         case .addRecent: AddRecent(conversation: conversation)

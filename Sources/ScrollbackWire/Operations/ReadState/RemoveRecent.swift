@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Removes a conversation from the caller's list until the next message.
 package struct RemoveRecent: StateOperation {
     package static let endpoint = Endpoint(
-        "removeRecent", frame: "removeRecent", http: .delete("/v1/conversations/{conversation}/recent"),
+        frame: "removeRecent", http: .delete("/v1/conversations/{conversation}/recent"),
         scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Remove a conversation from your list until the next message",

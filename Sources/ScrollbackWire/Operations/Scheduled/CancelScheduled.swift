@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Removes a scheduled message of the caller.
 package struct CancelScheduled: ClientOperation {
     package static let endpoint = Endpoint(
-        "cancelScheduled", frame: "cancelScheduled", http: .delete("/v1/scheduled/{id}"), scope: .write,
+        frame: "cancelScheduled", http: .delete("/v1/scheduled/{id}"), scope: .write,
         caller: .anyUser, cost: .write, tag: .messages,
         summary: "Cancel a scheduled message",
         details: "If the message was already sent or cancelled, the request fails with 404 `unknown-message`.",

@@ -4,7 +4,7 @@ package import ScrollbackModel
 /// Stores a message that the server sends at a later time.
 package struct ScheduleMessage: ClientOperation {
     package static let endpoint = Endpoint(
-        "scheduleMessage", frame: "schedule", http: .post("/v1/conversations/{conversation}/scheduled"), scope: .write,
+        frame: "schedule", http: .post("/v1/conversations/{conversation}/scheduled"), scope: .write,
         caller: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
         summary: "Send a message at a later time",
         details: """

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Follows or reads a thread.
 package struct ChangeThread: ClientOperation {
     package static let endpoint = Endpoint(
-        "changeThread", frame: "thread", http: .put("/v1/conversations/{conversation}/threads/{thread}"),
+        frame: "thread", http: .put("/v1/conversations/{conversation}/threads/{thread}"),
         scope: .account, caller: .permission([.read]), cost: .write, tag: .messages,
         summary: "Follow or read a thread",
         details: """

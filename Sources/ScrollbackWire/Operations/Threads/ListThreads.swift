@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the threads of a conversation.
 package struct ListThreads: ClientOperation {
     package static let endpoint = Endpoint(
-        "listThreads", frame: "threads", http: .get("/v1/conversations/{conversation}/threads"), scope: .read,
+        frame: "threads", http: .get("/v1/conversations/{conversation}/threads"), scope: .read,
         caller: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the threads of a conversation",
         details: """

@@ -1,9 +1,9 @@
 package import ScrollbackModel
 
 /// Sets which messages of a conversation are pushed to the caller.
-package struct SetNotificationLevel: StateOperation {
+package struct SetNotifications: StateOperation {
     package static let endpoint = Endpoint(
-        "setNotifications", frame: "notifications", http: .put("/v1/conversations/{conversation}/notifications"),
+        frame: "notifications", http: .put("/v1/conversations/{conversation}/notifications"),
         scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Set which messages of a conversation are pushed to you",

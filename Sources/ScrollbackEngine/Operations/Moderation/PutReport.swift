@@ -2,9 +2,9 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 /// Closes a report, or opens it again.
-package struct UpdateReport: ChatOperation {
+package struct PutReport: ChatOperation {
     package static let endpoint = Endpoint(
-        "putReport", http: .put("/v1/reports/{number}"), scope: .admin, caller: .administrator, cost: .write,
+        http: .put("/v1/reports/{number}"), scope: .admin, caller: .administrator, cost: .write,
         tag: .server,
         summary: "Close a report or open it again", errors: [404])
 
@@ -30,7 +30,7 @@ package struct UpdateReport: ChatOperation {
     }
 }
 
-extension UpdateReport: WriteOperation {
+extension PutReport: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Report {
         guard var row = try transaction.store.report(number) else { throw ChatError.unknownReport(number) }
         row.isOpen = isOpen

@@ -1,9 +1,9 @@
 package import ScrollbackModel
 
 /// Mutes or pins a conversation for the caller.
-package struct ChangeConversationSettings: StateOperation {
+package struct SetOwnSettings: StateOperation {
     package static let endpoint = Endpoint(
-        "setConversation", frame: "settings", http: .put("/v1/conversations/{conversation}/settings"), scope: .account,
+        frame: "settings", http: .put("/v1/conversations/{conversation}/settings"), scope: .account,
         caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Mute or pin a conversation for yourself",
         details: "Parameters that are missing or `null` keep their value.",
