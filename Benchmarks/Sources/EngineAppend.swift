@@ -55,7 +55,7 @@ struct EngineAppend: AsyncParsableCommand {
         let load = AppendLoad(engine: engine, conversations: conversations) { _ in now() < end }
         load.start()
         let sample = await load.finished()
-        engine.log.close()
+        engine.commits.close()
         try store.close()
         return Figures(rates: [Double(sample.count) / duration], durations: sample)
     }

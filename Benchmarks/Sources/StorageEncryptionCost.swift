@@ -127,7 +127,7 @@ struct StorageEncryptionCost: AsyncParsableCommand {
         let store = try SQLiteStore(directory: variant.directory, options: variant.options)
         let engine = try Engine(store: store)
         let sample = try EnginePage.pages(engine, messages, queries)
-        engine.log.close()
+        engine.commits.close()
         try store.close()
         return Figures(rates: [1000 / sample.mean], durations: sample)
     }

@@ -317,7 +317,7 @@ public final class ChatClient: Sendable {
 
     /// Returns a handle for a conversation, which need not exist yet.
     public func conversation(_ id: ConversationID) -> Conversation {
-        Conversation(id: id.log, core: core)
+        Conversation(id: id.logID, core: core)
     }
 
     /// The list of recent conversations and the unread counts.

@@ -11,7 +11,7 @@ package final class Engine: Sendable {
     package let store: any MessageStore
     /// This server as one of the nodes that share the store, if several do.
     package let node: Node?
-    package let log: Log
+    package let commits: CommitQueue
     package let hub: Hub
     /// Issues and checks the checkpoints of clients.
     package let checkpoints: Checkpoints
@@ -83,7 +83,7 @@ package final class Engine: Sendable {
     package init(
         store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(),
         media: any MediaStore = MemoryMediaStore(),
-        execution: Log.Execution = .thread,
+        execution: CommitQueue.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
@@ -134,7 +134,7 @@ package final class Engine: Sendable {
             if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
             for case .scheduled(let date) in events { nextScheduled.add(date) }
         }
-        log = try Log(
+        commits = try CommitQueue(
             store: store, node: node, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
             space: space, clock: clock,
             publish: publish,

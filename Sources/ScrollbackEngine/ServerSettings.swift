@@ -198,7 +198,7 @@ extension Engine {
         }
         let words = preview.moderation.bannedWords
         let filter = words == settings.moderation.bannedWords ? nil : WordFilter(words)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [configured = preview.push.configured] transaction in
                 // Another change of the same batch may have updated the stored settings but not the current ones.
@@ -249,7 +249,7 @@ extension Engine {
         updatePushState()
         guard !settings.push.isOn else { return }
         // As when a change of settings removes the last service.
-        log.submit(
+        commits.submit(
             for: .server,
             { [current] transaction in
                 if !current.value.withLock({ $0.push.isOn }) { try transaction.store.dropPushes() }

@@ -190,7 +190,7 @@ package struct Server: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(30)
         try await ServiceGroup(configuration: group).run()
         engine.recordAllOffline()
-        engine.log.close()
+        engine.commits.close()
         bus?.close()
         await webhooks.shutdown()
         await pushTransport.shutdown()

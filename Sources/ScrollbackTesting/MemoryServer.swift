@@ -74,7 +74,7 @@ final class MemoryServer: Sendable {
 
     /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
     func restart(with store: any MessageStore) throws {
-        engine.log.close()
+        engine.commits.close()
         let next = try Self.start(store, services, checkpointKey, limiter, clock)
         running.withLock { $0 = next }
         // New connections reach the new server, so these are all of the old one.

@@ -58,7 +58,7 @@ byte head[CONVERSATIONS];               /* The newest sequence number of each co
 
 /*
  * The transaction of each node, whose session has the row lock unless it is `ended`. If its node crashes or loses the
- * connection, it stays open until PostgreSQL ends it. `number` and `body` are also the Outcome in Log.swift.
+ * connection, it stays open until PostgreSQL ends it. `number` and `body` are also the Outcome in CommitQueue.swift.
  */
 mtype = { ended, begun, commitSent };
 typedef Transaction { mtype state = ended; byte number; byte body }
@@ -68,7 +68,7 @@ Transaction transaction[NODES];
 
 /* ---- The nodes ---- */
 
-/* What the writer of a node does next: Log.swift. */
+/* What the writer of a node does next: CommitQueue.swift. */
 mtype = { idle, begins, hasLock, isBehind, commits, isCommitted, isUnconfirmed, answers };
 
 typedef Node {
@@ -211,7 +211,7 @@ inline open(d, n) {
     syncWindow(d)
 }
 
-/* Outbox.pumpLane in Outbox+Steps.swift, Engine.send in Engine+Send.swift and Log.submit in Log.swift. */
+/* Outbox.pumpLane in Outbox+Steps.swift, Engine.send in Engine+Send.swift and CommitQueue.submit in CommitQueue.swift. */
 inline send(m) {
     inFlight = inFlight | bit(m);
     node[device[sender(m)].node].waiting = node[device[sender(m)].node].waiting | bit(m)
@@ -350,7 +350,7 @@ end:
     od
 }
 
-/* Log.takeBatch in Log.swift, and the beginning of Node.writeOnce in Node.swift. */
+/* CommitQueue.takeBatch in CommitQueue.swift, and the beginning of Node.writeOnce in Node.swift. */
 inline takeBatch(n) {
     node[n].batch = node[n].waiting;
     node[n].waiting = 0;
@@ -366,7 +366,7 @@ inline beginTransaction(n) {
     node[n].phase = hasLock
 }
 
-/* The end of Log.finish in Log.swift. An answer reaches the sender if it waits for one on this node. */
+/* The end of CommitQueue.finish in CommitQueue.swift. An answer reaches the sender if it waits for one on this node. */
 inline answer(n) {
     for (m : 0 .. MESSAGES - 1) {
         if
@@ -376,7 +376,7 @@ inline answer(n) {
     }
 }
 
-/* Log.run in Log.swift, and Transaction.append in AppendRequest.swift. */
+/* CommitQueue.run in CommitQueue.swift, and Transaction.append in AppendRequest.swift. */
 inline append(n) {
     /* All earlier commits are delivered. */
     assert(node[n].last == transaction[n].number - 1);
@@ -430,14 +430,14 @@ inline committed(n) {
     node[n].phase = answers
 }
 
-/* Log.finish in Log.swift, after the events were published. */
+/* CommitQueue.finish in CommitQueue.swift, after the events were published. */
 inline finish(n) {
     answer(n);
     node[n].batch = 0;
     node[n].phase = idle
 }
 
-/* Log.fail in Log.swift: the senders try again. */
+/* CommitQueue.fail in CommitQueue.swift: the senders try again. */
 inline fail(n) {
     for (m : 0 .. MESSAGES - 1) {
         if
@@ -453,7 +453,7 @@ inline fail(n) {
 /* PostgresStore.wasCommitted in PostgresStore.swift, which waits for the row lock. */
 #define wasCommitted(n) (lastCommit >= transaction[n].number && commitNote[transaction[n].number].id == (n) + 1)
 
-/* Log.settleUnconfirmedCommit in Log.swift. */
+/* CommitQueue.settleUnconfirmedCommit in CommitQueue.swift. */
 inline settleUnconfirmedCommit(n) {
     if
     :: wasCommitted(n) -> node[n].phase = isCommitted
@@ -463,8 +463,8 @@ inline settleUnconfirmedCommit(n) {
     fi
 }
 
-/* Log.execute in Log.swift. */
-proctype Log(byte self) {
+/* CommitQueue.execute in CommitQueue.swift. */
+proctype CommitQueue(byte self) {
 end:
     do
     :: d_step { node[self].phase == idle && node[self].waiting != 0 -> takeBatch(self) }
@@ -589,7 +589,7 @@ end:
 init {
     atomic {
         device[1].node = 1;
-        run Log(0); run Log(1); run NodeService(0); run NodeService(1); run PostgreSQL(0); run PostgreSQL(1);
+        run CommitQueue(0); run CommitQueue(1); run NodeService(0); run NodeService(1); run PostgreSQL(0); run PostgreSQL(1);
         run Client(0); run Client(1); run NodeBus(); run Faults()
     }
 }

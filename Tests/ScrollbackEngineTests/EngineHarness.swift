@@ -19,7 +19,7 @@ final class EngineHarness: Sendable {
     init(
         store: (any MessageStore)? = nil, node: Node? = nil, clock: TestClock = TestClock(), idsAbove: UInt64 = 0,
         index: any MessageIndex = ScanningIndex(),
-        execution: Log.Execution = .inline, permissions: Permissions = .standard,
+        execution: CommitQueue.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
@@ -238,7 +238,7 @@ final class EngineHarness: Sendable {
     /// Performs any change as a job of the log.
     @discardableResult
     func change<Answer: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Answer) throws -> Answer {
-        try done { engine.log.submit(for: .server, body, completion: $0) }
+        try done { engine.commits.submit(for: .server, body, completion: $0) }
     }
 
     /// Stores many messages of one sender in one commit, without the cost of single sends.
@@ -266,7 +266,7 @@ final class EngineHarness: Sendable {
     // MARK: Reading
 
     func head(_ id: ConversationID, _ user: UserID) throws -> ConversationHead {
-        try engine.head(of: id.log, by: Caller(user: user))
+        try engine.head(of: id.logID, by: Caller(user: user))
     }
 
     func unread(_ id: ConversationID, _ user: UserID) throws -> Counts {

@@ -28,7 +28,7 @@ import Testing
         }
         let (log, count) = (group, count)
         let _: Void = try done { completion in
-            engine.log.submit(
+            engine.commits.submit(
                 for: .server,
                 { transaction in
                     guard var row = try transaction.conversation(log) else { return }
@@ -146,7 +146,7 @@ import Testing
         let log = group
         func mention(at places: ClosedRange<Seq>) throws {
             let _: Void = try done { completion in
-                engine.log.submit(
+                engine.commits.submit(
                     for: .server,
                     { transaction in
                         guard let row = try transaction.conversation(log) else { return }

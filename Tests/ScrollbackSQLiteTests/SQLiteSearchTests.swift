@@ -135,7 +135,7 @@ import Testing
         let search = try SQLiteSearch(store)
         try fill(search)
         change(engine)
-        engine.log.submit(
+        engine.commits.submit(
             for: .server,
             { transaction in
                 guard var row = try transaction.conversation(.group("a")) else { return }
@@ -256,7 +256,7 @@ import Testing
         }
         #expect(try await search(SearchQuery("said", limit: 100), engine, by: "alice").hits.count == 100)
         follower.cancel()
-        engine.log.close()
+        engine.commits.close()
         try index.close()
     }
 
@@ -287,8 +287,8 @@ import Testing
                     }
                 }
             }
-            fast.log.close()
-            slow.log.close()
+            fast.commits.close()
+            slow.commits.close()
         }
         try index.close()
     }

@@ -81,6 +81,6 @@ enum FixedWork: String, CaseIterable, ExpressibleByArgument {
 extension Engine {
     /// Runs a closure on the writer, so that the changes that it submits share transactions.
     func submitTogether(_ changes: @escaping @Sendable () -> Void) {
-        log.waitForSubmitted { _ in changes() }
+        commits.waitForSubmitted { _ in changes() }
     }
 }

@@ -87,7 +87,7 @@ package struct MessageEncryption: Sendable {
     }
 
     /// The conversation's absolute ID, which is the same for all members.
-    private func name(_ conversation: ConversationID) -> ConversationID { conversation.log.absolute(for: user) }
+    private func name(_ conversation: ConversationID) -> ConversationID { conversation.logID.absolute(for: user) }
 
     // MARK: Decrypting
 

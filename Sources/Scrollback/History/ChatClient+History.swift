@@ -45,7 +45,7 @@ extension ChatClient {
     ) async throws(ChatError) -> HistoryBatch {
         try await fetch(
             FetchQuery(
-                ids.map { ($0.log, nil) }, anchor: anchor, limit: limit, sort: sort, filter: filter,
+                ids.map { ($0.logID, nil) }, anchor: anchor, limit: limit, sort: sort, filter: filter,
                 includesActions: includingActions))
     }
 
@@ -97,7 +97,7 @@ extension ChatClient {
         guard (1...500).contains(since.count) else {
             throw .invalidParameter("since", "must contain 1...500 conversations", limit: 500)
         }
-        let wanted = since.sorted { $0.key < $1.key }.map { (conversation: $0.key.log, time: $0.value) }
+        let wanted = since.sorted { $0.key < $1.key }.map { (conversation: $0.key.logID, time: $0.value) }
         var counts: [ConversationID: Int64] = [:]
         for (id, count) in try await core.perform(CountMessages(since: wanted)).counts { counts[id] = try? count.get() }
         return counts

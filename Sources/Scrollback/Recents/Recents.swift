@@ -73,12 +73,12 @@ public struct Recents: Sendable {
     ///
     /// - Throws: `local-storage`.
     public subscript(id: ConversationID) -> RecentConversation? {
-        get async throws(ChatError) { try await core.store.read { try $0.recent(id.log) } }
+        get async throws(ChatError) { try await core.store.read { try $0.recent(id.logID) } }
     }
 
     /// Returns a handle for a conversation of the list.
     package func conversation(_ id: ConversationID) -> Conversation {
-        Conversation(id: id.log, core: core)
+        Conversation(id: id.logID, core: core)
     }
 
     /// Returns the unread totals of all listed conversations.
@@ -107,7 +107,7 @@ extension Recents {
     ///   conversation is marked.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
-        let logs = ids.map(\.log)
+        let logs = ids.map(\.logID)
         for id in logs { try id.checkHasRecents() }
         return try await read(logs.count == 1 ? .one(logs[0]) : .many(logs)) { writer in
             try logs.filter { id in
@@ -173,7 +173,7 @@ extension Recents {
     public func add(
         _ id: ConversationID, options: AddOptions = .init()
     ) async throws(ChatError) -> RecentConversation {
-        let id = id.log
+        let id = id.logID
         try id.checkHasRecents()
         let time = options.movesToTop ? Timetoken(core.clock()) : nil
         let (entry, needsSync) = try await core.store.write { writer in
@@ -221,7 +221,7 @@ extension Recents {
     /// - Throws: `local-storage`, in which case no conversation is removed.
     @discardableResult
     public func remove(_ ids: [ConversationID], options: RemovalOptions = .init()) async throws(ChatError) -> Int {
-        let logs = Set(ids.map(\.log)).sorted()
+        let logs = Set(ids.map(\.logID)).sorted()
         let count = try await core.store.write { writer in
             try logs.count {
                 try writer.removeRecent(
@@ -239,7 +239,7 @@ extension Recents {
     ///
     /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func excludeFromNewDevices(_ ids: [ConversationID]) async throws(ChatError) {
-        let logs = ids.map(\.log)
+        let logs = ids.map(\.logID)
         for id in logs { try id.checkHasRecents() }
         try await core.store.write { writer in
             for id in logs {
@@ -271,8 +271,8 @@ extension Recents {
                     parameter: "localExtension", limit: Conversation.localExtensionBytes)
             }
         }
-        try await core.store.write(notifiesRecents: notifies) { try $0.setExtension(json, of: id.log) }
-        if notifies { core.changes.changed([id.log]) }
+        try await core.store.write(notifiesRecents: notifies) { try $0.setExtension(json, of: id.logID) }
+        if notifies { core.changes.changed([id.logID]) }
     }
 }
 

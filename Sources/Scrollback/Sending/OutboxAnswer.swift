@@ -17,12 +17,12 @@ enum OutboxAnswer: Sendable {
         if case .deleteConversation(let request) = request, case .failure(let error) = result,
             error.code == .unknownConversation
         {
-            self = .done(request.conversation.log)
+            self = .done(request.conversation.logID)
             return
         }
         // The user may have been removed before they left.
         if case .leave(let request) = request, case .failure(let error) = result, error.code == .unknownMember {
-            self = .done(request.conversation.log)
+            self = .done(request.conversation.logID)
             return
         }
         var reader = try JSONReader(try result.get())
@@ -34,13 +34,13 @@ enum OutboxAnswer: Sendable {
         case .addAction(let request): self = .done(request.conversation)
         case .removeAction(let request): self = .done(request.conversation)
         case .clear(let request): self = .done(request.conversation)
-        case .schedule(let request): self = .done(request.conversation.log)
+        case .schedule(let request): self = .done(request.conversation.logID)
         case .changeThread(let request): self = .thread(request.conversation, try ThreadState(from: &reader))
-        case .putMember(let request): self = .done(request.conversation.log)
-        case .removeMember(let request): self = .done(request.conversation.log)
-        case .leave(let request): self = .done(request.conversation.log)
-        case .putConversation(let request): self = .done(request.conversation.log)
-        case .deleteConversation(let request): self = .done(request.conversation.log)
+        case .putMember(let request): self = .done(request.conversation.logID)
+        case .removeMember(let request): self = .done(request.conversation.logID)
+        case .leave(let request): self = .done(request.conversation.logID)
+        case .putConversation(let request): self = .done(request.conversation.logID)
+        case .deleteConversation(let request): self = .done(request.conversation.logID)
         }
     }
 

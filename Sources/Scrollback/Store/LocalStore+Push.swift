@@ -30,13 +30,13 @@ extension LocalReader {
     /// For a different epoch the answer is `false`, because it is unknown which of the two is newer.
     private func has(_ message: PushMessage) throws -> Bool {
         guard let seq = message.target.seq else { return true }
-        guard let number = try number(of: message.target.conversation.log), let log = try log(number),
+        guard let number = try number(of: message.target.conversation.logID), let log = try log(number),
             log.epoch == message.target.epoch
         else { return false }
         guard message.kind == .recall else { return log.head >= seq }
         guard log.head >= seq, !log.gaps.contains(seq) else { return false }
         // A message that is neither stored nor in a gap is deleted.
-        return try self.message(at: seq, number: number, in: message.target.conversation.log, epoch: log.epoch)?
+        return try self.message(at: seq, number: number, in: message.target.conversation.logID, epoch: log.epoch)?
             .isDeleted ?? true
     }
 
@@ -70,7 +70,7 @@ extension LocalWriter {
     ///
     /// - Returns: The recorded conversations.
     package func recordPushed(_ messages: [PushMessage]) throws -> Set<ConversationID> {
-        let ids = Set(try messages.filter { try reader.isNew($0) }.map(\.target.conversation.log))
+        let ids = Set(try messages.filter { try reader.isNew($0) }.map(\.target.conversation.logID))
         for id in ids {
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO meta VALUES (?, '')")
                 .execute(arguments: [Self.pushedKey + id.description])

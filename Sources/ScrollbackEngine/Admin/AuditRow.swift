@@ -114,7 +114,7 @@ extension Engine {
     package func audit(
         _ action: AuditRow.Action, by caller: Caller, of user: UserID? = nil, detail: String? = nil
     ) {
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), { try $0.audit(action, by: caller, of: user, detail: detail) },
             completion: { _ in })
     }

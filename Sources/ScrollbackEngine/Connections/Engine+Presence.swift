@@ -52,7 +52,7 @@ extension Engine {
             (user: entry.user, at: Date(timeIntervalSince1970: entry.at.timeIntervalSince1970.rounded(.down)))
         }
         // The rows are part of the next batch; watchers are notified without waiting for it.
-        log.submit(
+        commits.submit(
             for: .server,
             { transaction in
                 for entry in gone {

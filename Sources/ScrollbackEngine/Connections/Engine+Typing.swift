@@ -7,7 +7,7 @@ extension Engine {
     ///
     /// - Throws: The error that sending a message to the conversation would throw.
     package func signalTyping(in id: ConversationID, isTyping: Bool, by caller: Caller) throws {
-        let name = id.log.absolute(for: caller.user)
+        let name = id.logID.absolute(for: caller.user)
         let excluded: Set<UserID>? = try store.read { store in
             // A direct conversation without messages has no subscribers yet.
             guard try checkMaySend(in: name, by: caller, store) != nil else { return nil }

@@ -38,7 +38,7 @@ extension Session {
     /// Indicators over the limit are dropped without an error, because the client needs no answer.
     func typing(in id: ConversationID, isTyping: Bool, _ caller: Caller, _ engine: Engine) throws {
         let now = engine.clock()
-        let name = id.log.absolute(for: caller.user)
+        let name = id.logID.absolute(for: caller.user)
         guard state.withLock({ $0.typing.take(name, isTyping: isTyping, now: now) }) else { return }
         try engine.signalTyping(in: id, isTyping: isTyping, by: caller)
     }

@@ -22,7 +22,7 @@ extension Engine {
         } catch {
             return completion(.failure(error))
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 try $0.putConversation(request, settings, exists: exists, permissions: permissions)
@@ -32,7 +32,7 @@ extension Engine {
     /// Deletes a conversation with all its messages.
     package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
         let id = id.absolute(for: caller.user)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 try $0.deleteConversation(id, by: caller, permissions: permissions)
@@ -54,7 +54,7 @@ extension Engine {
         let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
         let digest = request.digest(
             "member", user.text, role?.rawValue ?? "", mute.map { "\(String(describing: $0))" } ?? "")
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 if let earlier = try $0.previousMemberChange(request, digest) { return earlier.answer == 1 }
@@ -81,10 +81,10 @@ extension Engine {
     package func change(
         _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
     ) {
-        let id = id.log.absolute(for: caller.user)
+        let id = id.logID.absolute(for: caller.user)
         var footprint = Footprint(id, caller.user, needsAccess: true)
         if case .read(let seq, _, _) = change { footprint.readsThrough = seq }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: [footprint],
             { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
             completion: completion)
@@ -105,10 +105,10 @@ extension Engine {
     package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
         let footprints = marks.map { mark in
             Footprint(
-                mark.conversation.log.absolute(for: caller.user), caller.user, needsAccess: true,
+                mark.conversation.logID.absolute(for: caller.user), caller.user, needsAccess: true,
                 readsThrough: mark.position.seq)
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: footprints,
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
@@ -123,7 +123,7 @@ extension Engine {
         let id = id.absolute(for: caller.user)
         let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
         let digest = request.digest("removal", user.text)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 if try $0.previousMemberChange(request, digest) != nil { return }
@@ -161,13 +161,13 @@ extension Engine {
     package func heads(
         of ids: [ConversationID], by caller: Caller
     ) throws -> (heads: [ConversationHead], rest: [ConversationID]) {
-        try read(about: ids.map(\.log), for: caller) { store in
+        try read(about: ids.map(\.logID), for: caller) { store in
             var heads: [ConversationHead] = []
             var seen: Set<ConversationID> = []
             var bytes = 0
-            for (index, id) in ids.enumerated() where seen.insert(id.log).inserted {
+            for (index, id) in ids.enumerated() where seen.insert(id.logID).inserted {
                 if bytes >= ResponseBudget.answerBytes { return (heads, Array(ids[index...])) }
-                guard let row = try store.conversation(id.log.absolute(for: caller.user)), !row.isDeleted,
+                guard let row = try store.conversation(id.logID.absolute(for: caller.user)), !row.isDeleted,
                     let head = try visibleHead(of: row, for: caller, in: store)
                 else { continue }
                 heads.append(head)

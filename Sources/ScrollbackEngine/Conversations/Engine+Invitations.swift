@@ -13,7 +13,7 @@ extension Engine {
         completion: @escaping Completion<(invitation: Invitation, isNew: Bool)>
     ) {
         let name = id.absolute(for: caller.user)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 let lifetime = try Invitation.validated(lifetime: lifetime)
@@ -26,7 +26,7 @@ extension Engine {
         of user: UserID, to id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let name = id.absolute(for: caller.user)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 try $0.endInvitation(of: user, to: name, by: caller, permissions: permissions)

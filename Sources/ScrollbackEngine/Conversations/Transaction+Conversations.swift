@@ -128,12 +128,13 @@ extension Transaction {
         row.capacity = settings.capacity.applied(to: row.capacity.map { Int($0) }).map { Int64($0) }
         if request.operation != nil {
             // The entry of the change log covers no message, so clients don't see a change of the history.
-            _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: isNew ? 1 : 0)
+            _ = try recordChange(
+                .message, 0...0, in: &row, operation: request.operation, digest: digest, answer: isNew ? 1 : 0)
         }
         row = try put(row)
         if isNew {
             try addInitialMembers(settings.members, to: row, by: caller)
-            if id.isCommunityRoot { _ = try makeLog(id.log) }
+            if id.isCommunityRoot { _ = try makeLog(id.logID) }
         } else if row.isPrivate, !old.isPrivate, !caller.isAdmin {
             // Otherwise the channel would have no member who could add others.
             try addMember(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)

@@ -73,7 +73,7 @@ extension Transaction {
     func rememberMemberChange(_ request: ChangeRequest, _ digest: Int64, answer: Int64) throws {
         guard request.operation != nil, var row = try conversation(request.conversation) else { return }
         // The entry covers no message, so clients don't see a change of the history.
-        _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: answer)
+        _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: answer)
         try put(row)
     }
 

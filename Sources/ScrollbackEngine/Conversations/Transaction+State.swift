@@ -17,7 +17,7 @@ extension Transaction {
         var events: [ReadEvent] = []
         let revision = try advanceRev(of: caller.user, by: caller.user)
         let answers = try marks.map { mark in
-            let id = mark.conversation.log.absolute(for: caller.user)
+            let id = mark.conversation.logID.absolute(for: caller.user)
             let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
             do {
                 let (summary, event) = try changed(id, change, by: caller, permissions: permissions, as: revision)

@@ -25,7 +25,7 @@ extension Engine {
         return try store.read { store in
             try since.map { conversation, time in
                 do {
-                    let access = try access(to: conversation.log.absolute(for: caller.user), for: caller, in: store)
+                    let access = try access(to: conversation.logID.absolute(for: caller.user), for: caller, in: store)
                     let row = access.conversation
                     var first = time
                     let policy = row.retention.map { RetentionPolicy(stored: $0) } ?? settings.retention

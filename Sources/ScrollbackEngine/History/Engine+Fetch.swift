@@ -17,7 +17,7 @@ extension Engine {
                     includesActions: query.includesActions)
                 do {
                     try one.check(pageSize: limits.pageSize)
-                    let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
+                    let access = try access(to: id.logID.absolute(for: caller.user), for: caller, in: store)
                     let page = try budget.slice(limit) {
                         try Self.page(one, access, store, reader: caller.user, budget: &$0)
                     }

@@ -8,7 +8,7 @@ extension Engine {
     package func history(of id: ConversationID, _ query: HistoryQuery, by caller: Caller) throws -> LogPage {
         try query.check(pageSize: limits.pageSize)
         try checkHistory(by: caller)
-        let log = id.log.absolute(for: caller.user)
+        let log = id.logID.absolute(for: caller.user)
         return try withAccess(to: log, for: caller) { access, store in
             var budget = ResponseBudget(messages: query.limit)
             return try Self.page(query, access, store, reader: caller.user, budget: &budget)
@@ -84,7 +84,7 @@ extension Engine {
     func message(
         _ id: MessageID, in conversation: ConversationID, by caller: Caller, _ store: any StoreReader
     ) throws -> Message {
-        let log = conversation.log.absolute(for: caller.user)
+        let log = conversation.logID.absolute(for: caller.user)
         let access = try access(to: log, for: caller, in: store)
         guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
             throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")

@@ -65,7 +65,7 @@ extension Engine {
         try checkHistory(by: caller)
         return try store.read { store in
             if let id = query.conversation {
-                return [try access(to: id.log.absolute(for: caller.user), for: caller, in: store).conversation]
+                return [try access(to: id.logID.absolute(for: caller.user), for: caller, in: store).conversation]
             }
             return try searchedConversations(of: caller, in: store, until: deadline)
         }
@@ -128,7 +128,7 @@ extension Engine {
         for query: SearchQuery, by caller: Caller, in store: any StoreReader, until deadline: WorkDeadline
     ) throws -> [Int64: Access] {
         if let id = query.conversation {
-            let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
+            let access = try access(to: id.logID.absolute(for: caller.user), for: caller, in: store)
             return [access.conversation.number: access]
         }
         var found: [Int64: Access] = [:]

@@ -94,10 +94,10 @@ extension Engine {
     /// If a device missed more than that, it gets the newest page, and a gap remains below. When the answer is full,
     /// the remaining answers are empty and the client requests them again.
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncResult] {
-        try read(about: positions.map(\.conversation.log), for: caller) { store in
+        try read(about: positions.map(\.conversation.logID), for: caller) { store in
             var budget = ResponseBudget(messages: Self.syncMessagesTotal)
             return try positions.map { position in
-                let id = position.conversation.log.absolute(for: caller.user)
+                let id = position.conversation.logID.absolute(for: caller.user)
                 do {
                     let access = try access(to: id, for: caller, in: store)
                     let sync = try syncLog(position, access, &budget, caller, store)

@@ -93,7 +93,7 @@ extension Engine {
         if let length = request.length { try settings.mediaLimits.check(length, for: request.type) }
         return UploadRow(
             media: request.media ?? MediaID(UUID()), owner: caller.user,
-            conversation: request.conversation.log.absolute(for: caller.user), type: request.type,
+            conversation: request.conversation.logID.absolute(for: caller.user), type: request.type,
             name: request.name, length: request.length, expected: request.expected, touchedAt: clock())
     }
 

@@ -66,7 +66,7 @@ package actor Transfer {
         engine.mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         if count - row.offset >= Self.step { try await save() }
         // Messages have priority, so transfers slow down while the writer is busy.
-        if engine.log.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
+        if engine.commits.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
     }
 
     private func examinePrefix(with bytes: [UInt8]) throws(ChatError) {

@@ -7,7 +7,7 @@ import Synchronization
 
 extension Engine {
     private func request(_ id: ConversationID, _ caller: Caller, _ operation: MessageID?) -> ChangeRequest {
-        ChangeRequest(conversation: id.log.absolute(for: caller.user), caller: caller, operation: operation)
+        ChangeRequest(conversation: id.logID.absolute(for: caller.user), caller: caller, operation: operation)
     }
 
     private func answer(_ message: MessageRow, _ request: ChangeRequest, _ row: ConversationRow?) -> Message {
@@ -29,7 +29,7 @@ extension Engine {
             attributes: edit.applied(to: .init()))
         moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
             [self] filterResult in
-            log.submit(
+            commits.submit(
                 for: WorkOwner(caller), about: request.footprints([id]),
                 { [self] in
                     let message = try $0.edit(
@@ -47,7 +47,7 @@ extension Engine {
         _ id: MessageID, in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Message>
     ) {
         let request = request(conversation, caller, nil)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: request.footprints([id]),
             { [self] in
                 guard
@@ -67,7 +67,7 @@ extension Engine {
     ) {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: request.footprints(),
             { [self] in
                 try $0.delete(
@@ -94,7 +94,7 @@ extension Engine {
     ) {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: request.footprints(),
             { [permissions] in try $0.hide(ids, request, permissions: permissions) },
             completion: completion)
@@ -112,7 +112,7 @@ extension Engine {
                 .failure(ChatError(.forbidden, "Deleting history is turned off (setting allowsHistoryDelete).")))
         }
         let request = request(conversation, caller, operation)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in try $0.delete(range, request, permissions: permissions) },
             completion: { [self] result in
@@ -127,7 +127,7 @@ extension Engine {
         completion: @escaping Completion<ReadSummary>
     ) {
         let request = request(conversation, caller, nil)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [permissions] in try $0.clear(through: seq, epoch, request, permissions: permissions) },
             completion: completion)
@@ -149,7 +149,7 @@ extension Engine {
         } catch {
             return completion(.failure(error))
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: request.footprints([id]),
             { [permissions, erasing] in
                 try erasing.check(caller.user, since: erasureCount)
@@ -163,7 +163,7 @@ extension Engine {
         by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let request = request(conversation, caller, operation)
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller), about: request.footprints([id]),
             { [permissions] in try $0.removeAction(from: id, reference, request, permissions: permissions) },
             completion: completion)
@@ -180,7 +180,7 @@ extension Engine {
     ) throws -> (actions: [MessageAction], next: Timetoken?) {
         try checkLimit(limit)
         try checkHistory(by: caller)
-        let name = conversation.log.absolute(for: caller.user)
+        let name = conversation.logID.absolute(for: caller.user)
         return try withAccess(to: name, for: caller) { access, store in
             let number = access.conversation.number
             var seq: Seq?
@@ -211,7 +211,7 @@ extension Engine {
     ) throws -> ListPins.Answer {
         try checkLimit(limit)
         try checkHistory(by: caller)
-        let name = id.log.absolute(for: caller.user)
+        let name = id.logID.absolute(for: caller.user)
         return try withAccess(to: name, for: caller) { access, store in
             let number = access.conversation.number
             let places = try store.pins(in: number, below: seq, limit: limit)

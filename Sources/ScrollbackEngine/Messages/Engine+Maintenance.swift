@@ -104,7 +104,7 @@ extension Engine {
         for owner: WorkOwner = .server, _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            log.submit(for: owner, body) { continuation.resume(returning: $0) }
+            commits.submit(for: owner, body) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
@@ -112,7 +112,7 @@ extension Engine {
     /// Waits for all changes that were submitted before this call.
     func waitForSubmitted() async throws(ChatError) {
         let result: Result<Void, ChatError> = await withCheckedContinuation { continuation in
-            log.waitForSubmitted { continuation.resume(returning: $0) }
+            commits.waitForSubmitted { continuation.resume(returning: $0) }
         }
         try result.get()
     }

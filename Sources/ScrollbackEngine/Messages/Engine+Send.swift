@@ -13,7 +13,7 @@ extension Engine {
         _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
         since erasureCount: Int? = nil, completion: @escaping Completion<SendResult>
     ) {
-        let log = id.log.absolute(for: caller.user)
+        let log = id.logID.absolute(for: caller.user)
         let erasureCount = erasureCount ?? self.erasureCount
         let filterRequest = FilterRequest(
             in: log, by: caller.user, id: submission.id, content: submission.content, attributes: submission.attributes)
@@ -21,7 +21,7 @@ extension Engine {
             [self] filterResult in
             let append = AppendRequest(
                 conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
-            self.log.submit(
+            self.commits.submit(
                 for: WorkOwner(caller), about: [append.footprint],
                 { [permissions, erasing, mentionLimiter] in
                     try erasing.check(caller.user, since: erasureCount)

@@ -80,7 +80,7 @@ extension Transaction {
     }
 
     /// Adds an entry to the change log and returns its revision; the caller stores the changed rows.
-    func log(
+    func recordChange(
         _ kind: ChangeRow.Kind, _ places: SeqRange, in row: inout ConversationRow, operation: MessageID? = nil,
         digest: Int64 = 0, answer: Int64 = 0
     ) throws -> Int64 {
@@ -98,7 +98,7 @@ extension Transaction {
         _ message: inout MessageRow, in row: inout ConversationRow, operation: MessageID? = nil, digest: Int64 = 0,
         answer: Int64 = 0
     ) throws {
-        message.rev = try log(
+        message.rev = try recordChange(
             .message, message.seq...message.seq, in: &row, operation: operation, digest: digest, answer: answer)
         try store.update(message, in: row.number)
         row = try put(row)

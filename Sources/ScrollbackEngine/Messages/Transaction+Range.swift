@@ -30,7 +30,7 @@ extension Transaction {
         let count = try messageCount(in: SeqRangeSet([deletedRange]), of: row)
         try remove(deletedRange, of: &row)
         if deletedRange.contains(row.recentSeq) { try findRecent(below: deletedRange.lowerBound, in: &row) }
-        let rev = try log(
+        let rev = try recordChange(
             .removal, deletedRange, in: &row, operation: request.operation, digest: digest, answer: count)
         row = try put(row)
         publish(
@@ -75,7 +75,7 @@ extension Transaction {
     /// The entry of the change log covers no message, so clients don't see a change.
     private func recordEmptyDeletion(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
         guard request.operation != nil else { return }
-        _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest)
+        _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest)
         row = try put(row)
         publish(.headChanged(row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
     }

@@ -30,7 +30,7 @@ extension Engine {
         of user: UserID, isActive: Bool, by caller: Caller, completion: @escaping Completion<Void>
     ) {
         if let refusal = checkIsOther(user, caller, "Deactivating users") { return completion(.failure(refusal)) }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { transaction in
                 try user.checkIsNotReplacement()

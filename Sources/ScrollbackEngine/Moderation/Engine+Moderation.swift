@@ -89,6 +89,6 @@ extension Engine {
 
     /// Completes after all messages sent so far are stored or refused.
     package func waitForPendingMessages(completion: @escaping Completion<Void>) {
-        orderedGate.whenEmpty { [log] in log.waitForSubmitted(completion: completion) }
+        orderedGate.whenEmpty { [commits] in commits.waitForSubmitted(completion: completion) }
     }
 }

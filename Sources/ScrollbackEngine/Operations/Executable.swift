@@ -49,7 +49,7 @@ extension WriteOperation {
     package func didCommit(_ context: OperationContext) {}
 
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
-        context.engine.log.submit(for: WorkOwner(context.caller), { try run($0, context) }) { result in
+        context.engine.commits.submit(for: WorkOwner(context.caller), { try run($0, context) }) { result in
             if case .success = result { didCommit(context) }
             completion(result)
         }

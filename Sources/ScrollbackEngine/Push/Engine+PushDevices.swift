@@ -33,7 +33,7 @@ extension Engine {
         } catch {
             return completion(.failure(ChatError(wrapping: error)))
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [erasing, clock] transaction in
                 try erasing.check(caller.user, since: erasureCount)
@@ -60,7 +60,7 @@ extension Engine {
         } catch {
             return completion(.failure(ChatError(wrapping: error)))
         }
-        log.submit(for: WorkOwner(caller), { try $0.dropPushDevice(device, of: user) }, completion: completion)
+        commits.submit(for: WorkOwner(caller), { try $0.dropPushDevice(device, of: user) }, completion: completion)
     }
 
     private func checkIsOwn(_ user: UserID, _ caller: Caller) throws(ChatError) {

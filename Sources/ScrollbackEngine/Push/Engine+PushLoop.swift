@@ -79,7 +79,7 @@ extension Engine {
         _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            log.submit(for: .server, body) { continuation.resume(returning: $0) }
+            commits.submit(for: .server, body) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }

@@ -14,7 +14,7 @@ extension Engine {
     ) throws -> ListPage<MessageReader> {
         try checkLimit(limit)
         try settings.people.checkReadReceipts()
-        let name = conversation.log.absolute(for: caller.user)
+        let name = conversation.logID.absolute(for: caller.user)
         guard name.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue), which has no read positions")
         }

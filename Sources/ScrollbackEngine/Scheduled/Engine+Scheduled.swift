@@ -72,7 +72,7 @@ extension Engine {
             ) { [self] filterResult in
                 let append = AppendRequest(
                     conversation: id, sender: caller, submission: submission, filterResult: filterResult)
-                log.submit(
+                commits.submit(
                     for: WorkOwner(caller), about: [append.footprint],
                     { [permissions, erasing, mentionLimiter] in
                         try erasing.check(row.user, since: count)

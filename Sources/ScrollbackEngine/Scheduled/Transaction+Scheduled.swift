@@ -17,7 +17,7 @@ extension Transaction {
         guard time <= now.date.addingTimeInterval(Self.longestWait) else {
             throw ChatError.invalidParameter("sendAt", "must be at most 366 days ahead")
         }
-        let id = name.log.absolute(for: user)
+        let id = name.logID.absolute(for: user)
         let sender = Caller(user: user)
         if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
             // A retry whose message was sent in the meantime.

@@ -10,7 +10,7 @@ extension Engine {
     ///   client with a newer checkpoint then tries again.
     package func recover(from rollback: Checkpoints.Rollback, completion: @escaping Completion<Void>) {
         let date = clock()
-        log.submit(for: .server) { transaction in
+        commits.submit(for: .server) { transaction in
             // Another client may have found the same rollback.
             guard try transaction.store.incarnations().last?.generation == rollback.generation else { return }
             try self.begin(
@@ -34,7 +34,7 @@ extension Engine {
     ///   - uptime: The time of a clock that is never set, and that also runs while the system sleeps.
     package func checkClocks(date: Date, uptime: Duration) {
         guard clockJumps.withLock({ $0.isJump(date: date, uptime: uptime) }) else { return }
-        log.submit(for: .server) { transaction in
+        commits.submit(for: .server) { transaction in
             let generation = transaction.generation
             guard try transaction.store.incarnations().last?.generation == generation else { return }
             try self.begin(

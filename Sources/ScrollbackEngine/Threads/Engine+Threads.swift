@@ -16,7 +16,7 @@ extension Engine {
     ) throws -> ListThreads.Answer {
         try checkLimit(limit)
         try checkHistory(by: caller)
-        let name = id.log.absolute(for: caller.user)
+        let name = id.logID.absolute(for: caller.user)
         return try withAccess(to: name, for: caller) { access, store in
             guard access.end == nil else {
                 throw ChatError(.notMember, "Only members of \(name) list its threads.")

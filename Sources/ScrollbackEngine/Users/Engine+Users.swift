@@ -49,7 +49,7 @@ extension Engine {
         } catch {
             return completion(.failure(error))
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [erasing] transaction in
                 try erasing.check(caller.user, since: erasureCount)
@@ -74,7 +74,7 @@ extension Engine {
         guard caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "Revoking tokens requires an administrator token.")))
         }
-        log.submit(
+        commits.submit(
             for: WorkOwner(caller),
             { [clock] transaction in
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))

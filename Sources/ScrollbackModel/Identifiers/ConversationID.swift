@@ -68,7 +68,7 @@ extension ConversationID {
     /// The ID of the conversation that has the settings and the list of members: for the default channel of a
     /// community, the community.
     package var administered: ConversationID {
-        guard let community, community.log == self else { return self }
+        guard let community, community.logID == self else { return self }
         return community
     }
 }
@@ -114,8 +114,8 @@ extension ConversationID {
         }
     }
 
-    /// The log that receives messages sent to this ID; a community uses the log of its default channel.
-    package var log: ConversationID {
+    /// The ID of the log that receives messages sent to this ID; a community uses the log of its default channel.
+    package var logID: ConversationID {
         isCommunityRoot ? .community(target, channel: Self.defaultChannel) : self
     }
 }

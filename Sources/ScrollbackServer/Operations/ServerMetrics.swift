@@ -82,7 +82,7 @@ final class ServerMetrics: Sendable {
         requests = new.counter("scrollback_http_requests_total", "HTTP requests answered.")
         failedRequests = new.counter("scrollback_http_failures_total", "HTTP requests answered with status 5xx.")
         let depth = new.gauge("scrollback_write_queue_depth", "Writes waiting for the writer thread.")
-        new.sample { engine, _ in depth.set(engine.log.depth) }
+        new.sample { engine, _ in depth.set(engine.commits.depth) }
         failedCommits = new.counter("scrollback_failed_commits_total", "Failed write transactions.")
         rollbacks = new.counter(
             "scrollback_store_rollbacks_total",
@@ -261,7 +261,7 @@ extension MetricBuilder {
             "scrollback_write_queue_refusals_total",
             "Writes refused because the queue, or a user's part of it, was full."
         ) {
-            let refusals = $0.log.refusals
+            let refusals = $0.commits.refusals
             return [([("bound", "user")], refusals.owner), ([("bound", "total")], refusals.total)]
         }
         counter("scrollback_searches_stopped_total", "Searches stopped because they took too long.") {

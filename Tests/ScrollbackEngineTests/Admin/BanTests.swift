@@ -126,7 +126,7 @@ struct BanTests {
     func community() throws {
         let harness = try EngineHarness()
         let town = ConversationID.community("town")
-        let (general, secret) = (town.log, ConversationID.community("town", channel: "secret"))
+        let (general, secret) = (town.logID, ConversationID.community("town", channel: "secret"))
         try harness.make(town, members: ["alice", "bob"])
         try harness.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
         #expect(refusal { try harness.ban("bob", from: general) }?.parameter == "conversation")

@@ -29,8 +29,8 @@ struct ErasureTests {
         try harness.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
         try harness.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
         // Bob wrote first, and alice has not read his message.
-        try harness.send("hello", to: town.log, by: "bob")
-        for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.log)] {
+        try harness.send("hello", to: town.logID, by: "bob")
+        for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.logID)] {
             try harness.send(text, to: id, by: "alice")
         }
         try harness.send("yes", to: direct, by: "bob")
@@ -54,7 +54,7 @@ struct ErasureTests {
         try harness.invite("alice", to: .group("club"), by: Caller(user: "bob"))
         try harness.importHistory(
             [harness.importedMessage("old", by: "alice", at: harness.clock.now, mentions: .users(["bob"]))],
-            into: .group("archive").log, by: EngineHarness.admin, making: true)
+            into: .group("archive").logID, by: EngineHarness.admin, making: true)
         _ = try harness.done {
             harness.engine.putUser(
                 "alice", .init(name: "Alice", avatar: "a"), by: Caller(user: "alice"), completion: $0)
@@ -123,7 +123,7 @@ struct ErasureTests {
         #expect(try harness.log(of: direct, by: "bob").texts == ["direct", "yes"])
         #expect(try harness.log(of: room, by: "bob").messages.first?.sender == row.replacement)
         #expect(try harness.unread(group, "bob").mentions == 1)
-        #expect(try harness.log(of: town.log, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
+        #expect(try harness.log(of: town.logID, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
         // A message that was imported without counting still adds no unread mention.
         let archive = try #require(try harness.store.read { try $0.conversation(.group("archive")) })
         #expect(

@@ -371,7 +371,7 @@ struct PermissionsTests {
             try harness.put(.community("c", channel: "public"))
             try harness.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
             let id = MessageID(high: 0x7000, low: 1 << 63)
-            for log in [there.log] {
+            for log in [there.logID] {
                 try harness.send(harness.submission("hi", id: id), to: log, by: EngineHarness.admin)
             }
             // Other members of the community learn nothing about a private channel.

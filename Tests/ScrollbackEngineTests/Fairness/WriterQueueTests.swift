@@ -75,7 +75,7 @@ struct WriterQueueTests {
     /// Blocks the writer thread until `release` is signalled.
     private func hold(_ harness: EngineHarness, until release: DispatchSemaphore) {
         let isHeld = DispatchSemaphore(value: 0)
-        harness.engine.log.submit(
+        harness.engine.commits.submit(
             for: .server, { _ in },
             completion: { (_: Result<Void, ChatError>) in
                 isHeld.signal()
@@ -96,9 +96,9 @@ struct WriterQueueTests {
         for _ in 0..<5_000 { mallory.request(MarkUnread(conversation: group)) }
         let order = Mutex<[String]>([])
         let message = alice.request(SendMessage(conversation: group, submission: harness.submission("hi")))
-        harness.engine.log.waitForSubmitted { _ in order.withLock { $0.append("all") } }
+        harness.engine.commits.waitForSubmitted { _ in order.withLock { $0.append("all") } }
         release.signal()
-        harness.engine.log.close()
+        harness.engine.commits.close()
         #expect(try alice.error(message) == nil)
         #expect(order.withLock { $0 } == ["all"])
         // Each device of the user receives the answers in the order of the commits.
@@ -112,7 +112,7 @@ struct WriterQueueTests {
         #expect(answers.count { $0.isRefusal } == 4_000, "the part of the queue that one user may fill is 1,000")
         let done = answers.filter { !$0.isRefusal }.map(\.ref)
         #expect(done == Array(1...1_000))
-        #expect(harness.engine.log.refusals.owner == 4_000)
+        #expect(harness.engine.commits.refusals.owner == 4_000)
     }
 
     @Test("The message of a user is in the batch of the first change of another user's flood")
@@ -122,15 +122,15 @@ struct WriterQueueTests {
         let release = DispatchSemaphore(value: 0)
         hold(harness, until: release)
         for number in 0..<1_000 {
-            harness.engine.log.submit(
+            harness.engine.commits.submit(
                 for: .user("mallory"), { _ in },
                 completion: { (_: Result<Void, ChatError>) in order.withLock { $0.append("\(number)") } })
         }
-        harness.engine.log.submit(
+        harness.engine.commits.submit(
             for: .user("alice"), { _ in },
             completion: { (_: Result<Void, ChatError>) in order.withLock { $0.append("alice") } })
         release.signal()
-        harness.engine.log.close()
+        harness.engine.commits.close()
         #expect(order.withLock { $0.firstIndex(of: "alice") } == 1)
         #expect(order.withLock { $0.filter { $0 != "alice" } } == (0..<1_000).map { "\($0)" })
     }

@@ -132,7 +132,7 @@ struct NoticeTests {
         try harness.put(open, .init(name: "Open"))
         try harness.put(.room("lobby"), .init(name: "Lobby"))
         try harness.mute("bob", .forever, in: .room("lobby"))
-        for id in [open, city.log, .room("lobby")] {
+        for id in [open, city.logID, .room("lobby")] {
             #expect(try harness.engine.head(of: id, by: EngineHarness.admin).head == 0)
         }
         try harness.join(closed, "bob")

@@ -190,12 +190,12 @@ struct PushQueueTests {
         try harness.send("hi", to: group, by: "alice")
         // The writer is blocked until both changes wait, so that they form one batch.
         let gate = DispatchSemaphore(value: 0)
-        harness.engine.log.submit(for: .server, { _ in gate.wait() }, completion: { _ in })
-        #expect(try await eventually { harness.engine.log.depth == 0 })
+        harness.engine.commits.submit(for: .server, { _ in gate.wait() }, completion: { _ in })
+        #expect(try await eventually { harness.engine.commits.depth == 0 })
         let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
-        #expect(try await eventually { harness.engine.log.depth == 1 })
+        #expect(try await eventually { harness.engine.commits.depth == 1 })
         let failed = Mutex(false)
-        harness.engine.log.submit(
+        harness.engine.commits.submit(
             for: .server,
             { _ -> Bool in throw Broken() },
             completion: { result in failed.withLock { $0 = (try? result.get()) == nil } })

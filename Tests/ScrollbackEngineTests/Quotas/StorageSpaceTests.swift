@@ -16,7 +16,7 @@ struct StorageSpaceTests {
         let measurements = Mutex(0)
     }
 
-    private func harness(_ volume: Volume, execution: Log.Execution = .inline) throws -> EngineHarness {
+    private func harness(_ volume: Volume, execution: CommitQueue.Execution = .inline) throws -> EngineHarness {
         let harness = try EngineHarness(
             execution: execution,
             space: { clock in
@@ -88,7 +88,7 @@ struct StorageSpaceTests {
         harness.clock.advance(by: 2)
         let isHeld = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
-        harness.engine.log.submit(
+        harness.engine.commits.submit(
             for: .server, { _ in },
             completion: { (_: Result<Void, ChatError>) in
                 isHeld.signal()

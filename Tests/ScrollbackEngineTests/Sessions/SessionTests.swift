@@ -427,7 +427,7 @@ struct SessionTests {
             if index % 10 == 0 { alice.request(GetHistory(conversation: group, query: HistoryQuery(limit: 5))) }
             if index % 17 == 0 { alice.request(Ping()) }
         }
-        harness.engine.log.close()
+        harness.engine.commits.close()
         #expect(try bob.texts == (0..<200).map { "\($0)" })
         let results = try alice.transport.frames.compactMap { frame -> Seq? in
             guard case .result(_, let body) = frame else { return nil }

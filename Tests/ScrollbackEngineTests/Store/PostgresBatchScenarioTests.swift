@@ -73,7 +73,7 @@ private final class BatchScenario {
     private func perform(_ changes: [Change], _ harness: EngineHarness) throws -> [String] {
         let results = Mutex(changes.map { _ in "no answer" })
         let before = try harness.store.lastCommit
-        harness.engine.log.submit(for: .server, { _ in }) { _ in
+        harness.engine.commits.submit(for: .server, { _ in }) { _ in
             // Everything that is submitted before a transaction completes is in the next one.
             for (index, change) in changes.enumerated() {
                 change(harness) { result in results.withLock { $0[index] = result } }

@@ -80,7 +80,7 @@ import Testing
         let message = harness.submission()
         try harness.send(message, to: group, by: "alice")
         let count = cost {
-            harness.engine.log.submit(for: .server, { _ in }) { [self] _ in
+            harness.engine.commits.submit(for: .server, { _ in }) { [self] _ in
                 // Everything that is submitted before a transaction completes is in the next one.
                 for user: UserID in ["alice", "bob", "alice", "bob", "alice"] {
                     for id in [group, direct] {
@@ -104,7 +104,7 @@ import Testing
         let epochs = try [group, direct].map { try harness.head($0, "alice").state.epoch }
         let statements = { (count: Int) in
             let before = roundTrips.statementCount
-            harness.engine.log.submit(for: .server, { _ in }) { [self] _ in
+            harness.engine.commits.submit(for: .server, { _ in }) { [self] _ in
                 for index in 0..<count {
                     let caller = Caller(user: index % 2 == 0 ? "alice" : "bob")
                     for (id, epoch) in zip([group, direct], epochs) {

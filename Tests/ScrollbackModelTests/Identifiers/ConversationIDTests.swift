@@ -125,13 +125,13 @@ struct ConversationIDTests {
     func communities() {
         let community = ConversationID.community("city")
         #expect(community.isCommunityRoot)
-        #expect(community.log == .community("city", channel: "default"))
+        #expect(community.logID == .community("city", channel: "default"))
         let channel = ConversationID.community("city", channel: "general")
         #expect(!channel.isCommunityRoot)
-        #expect(channel.log == channel)
+        #expect(channel.logID == channel)
         #expect(channel.community == community)
         #expect(ConversationID.group("city").community == nil)
-        #expect(ConversationID.group("city").log == .group("city"))
+        #expect(ConversationID.group("city").logID == .group("city"))
     }
 
     @Test("IDs are ordered by kind, then by their parts, and a community precedes its channels")

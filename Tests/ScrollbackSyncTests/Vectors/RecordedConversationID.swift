@@ -32,7 +32,7 @@ enum RecordedConversationID {
             return [
                 "id": id.vector, "target": id.target.text.vector, "part": (id.part?.text).vector,
                 "isAbsolute": id.isAbsolute.vector, "absolute": id.absolute(for: "alice").vector,
-                "relative": id.relative(to: "alice").vector, "log": id.log.vector,
+                "relative": id.relative(to: "alice").vector, "log": id.logID.vector,
                 "administered": id.administered.vector, "community": id.community.vector,
                 "isCommunityRoot": id.isCommunityRoot.vector,
             ]

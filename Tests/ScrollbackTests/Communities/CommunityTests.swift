@@ -50,14 +50,14 @@ struct CommunityTests {
             received[message.conversation] = message.text
             if received.count == 2 { break }
         }
-        #expect(received == [city.log: "to community:city", open: "to community:city/open"])
+        #expect(received == [city.logID: "to community:city", open: "to community:city/open"])
 
         try await bob.conversation(city).setMuted(true)
         let laptop = try await server.client("bob")
         for device in [bob, laptop] {
             try await until("only the channel without a name is muted", [device]) {
                 let list = try await $0.recents.view()
-                return list.conversations.filter(\.isMuted).map(\.id) == [city.log] && list.conversations.count == 2
+                return list.conversations.filter(\.isMuted).map(\.id) == [city.logID] && list.conversations.count == 2
                     && list.totals.unread(muted: true) == 1 && list.totals.unread(muted: false) == 1
             }
         }
@@ -225,7 +225,7 @@ struct CommunityTests {
         let quota = await #expect(throws: ChatError.self) { try await makeChannel("second") }
         #expect(quota?.code == .rateLimited && quota?.limit == 1 && quota?.retryAfter != nil)
         // The server stops.
-        server.engine.log.close()
+        server.engine.commits.close()
         let stopped = await #expect(throws: ChatError.self) { try await makeChannel("third") }
         #expect(stopped?.code == .shuttingDown && stopped?.isTemporary == true)
         await server.close()

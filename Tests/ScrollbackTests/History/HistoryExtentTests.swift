@@ -52,7 +52,7 @@ struct HistoryExtentTests {
         // The recents list has two entries.
         #expect(
             try await eventually {
-                Set(try await bob.recents.view(limit: 10).conversations.map(\.id)) == [city.log, general]
+                Set(try await bob.recents.view(limit: 10).conversations.map(\.id)) == [city.logID, general]
             })
         _ = try await bob.conversation(city).clear().waitForCompletion()
         #expect(try await bob.conversation(city).history(from: .remote).messages.isEmpty)

@@ -22,7 +22,7 @@ struct WideDeletedRangeTests {
     /// Writes many messages of Bob in one commit, without the cost of a send for each.
     private func fill(_ server: TestServer, _ count: Int64) async throws {
         try await server.perform { [group] engine, completion in
-            engine.log.submit(
+            engine.commits.submit(
                 for: .server,
                 { transaction in
                     guard var row = try transaction.conversation(group) else { return }
@@ -81,7 +81,7 @@ struct WideDeletedRangeTests {
 
         // The sweep has removed some of the deleted rows.
         try await server.perform { [group] engine, completion in
-            engine.log.submit(for: .server, { _ = try $0.sweep(group, limit: 100) }, completion: completion)
+            engine.commits.submit(for: .server, { _ = try $0.sweep(group, limit: 100) }, completion: completion)
         }
         try look()
         try await readPages(server, newest, oldest)

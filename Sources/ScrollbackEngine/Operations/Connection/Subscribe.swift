@@ -26,8 +26,8 @@ extension Session {
     ///
     /// - Returns: The heads of the conversations. Every later message arrives as an event.
     fileprivate func subscribeAll(to ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
-        let names = ids.map { $0.log.absolute(for: caller.user) }
-        func candidates() throws -> [Candidate] { try ids.map { try candidate($0.log, by: caller) } }
+        let names = ids.map { $0.logID.absolute(for: caller.user) }
+        func candidates() throws -> [Candidate] { try ids.map { try candidate($0.logID, by: caller) } }
         func subscribe(_ candidates: [Candidate], _ checkpoint: AccessCheckpoint) throws -> Bool {
             let capacities = zip(names, candidates).compactMap { name, candidate in
                 candidate.capacity.map { (name, $0) }

@@ -5,7 +5,7 @@ extension Unsubscribe: ConnectionOperation {
     package func execute(
         on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
-        for id in conversations { session.unsubscribe(from: id.log.absolute(for: context.caller.user)) }
+        for id in conversations { session.unsubscribe(from: id.logID.absolute(for: context.caller.user)) }
         completion(.success(EmptyAnswer()))
     }
 }

@@ -94,8 +94,8 @@ extension Engine {
         _ messages: [ImportedMessage], into id: ConversationID, countsUnread: Bool = false, by caller: Caller,
         completion: @escaping Completion<ImportReport>
     ) {
-        let log = id.log.absolute(for: caller.user)
-        self.log.submit(
+        let log = id.logID.absolute(for: caller.user)
+        self.commits.submit(
             for: WorkOwner(caller),
             { [permissions] in
                 try $0.importHistory(

@@ -4,7 +4,7 @@ package import ScrollbackWire
 extension ReportMessage: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
         let caller = context.caller
-        let request = ChangeRequest(conversation: conversation.log.absolute(for: caller.user), caller: caller)
+        let request = ChangeRequest(conversation: conversation.logID.absolute(for: caller.user), caller: caller)
         try context.engine.erasing.check(caller.user, since: context.erasureCount)
         let subject = try transaction.subject(of: request, permissions: context.permissions, needsMember: false)
         let message = try transaction.message(id, of: subject)

@@ -10,7 +10,7 @@ extension ListThreads: ReadOperation {
 extension ChangeThread: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
         try transaction.change(
-            thread, in: conversation.log.absolute(for: context.caller.user), change, by: context.caller,
+            thread, in: conversation.logID.absolute(for: context.caller.user), change, by: context.caller,
             permissions: context.permissions)
     }
 }

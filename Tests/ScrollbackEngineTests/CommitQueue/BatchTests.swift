@@ -6,7 +6,7 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-@Suite("Batches of the log")
+@Suite("Batches of a commit queue")
 struct BatchTests {
     private let group = ConversationID.group("g")
 
@@ -24,7 +24,7 @@ struct BatchTests {
         /// Blocks the writer thread in the completion of a job, so that the store can still be read.
         func hold() {
             let isHeld = DispatchSemaphore(value: 0)
-            harness.engine.log.submit(
+            harness.engine.commits.submit(
                 for: .server,
                 { _ in },
                 completion: { [gate] (_: Result<Void, ChatError>) in
@@ -167,7 +167,7 @@ struct BatchTests {
     func overload() throws {
         let gate = DispatchSemaphore(value: 0)
         let isHeld = DispatchSemaphore(value: 0)
-        let log = try Log(
+        let commits = try CommitQueue(
             store: MemoryStore(generation: 1), execution: .thread, maximumQueue: 5,
             clock: { Date(timeIntervalSince1970: 1) },
             publish: { _, _ in })
@@ -175,7 +175,7 @@ struct BatchTests {
         let group = DispatchGroup()
         func submit(_ index: Int) {
             group.enter()
-            log.submit(
+            commits.submit(
                 for: .server,
                 { _ in },
                 completion: { (result: Result<Void, ChatError>) in
@@ -183,7 +183,7 @@ struct BatchTests {
                     group.leave()
                 })
         }
-        log.submit(
+        commits.submit(
             for: .server,
             { _ in
                 isHeld.signal()
@@ -191,7 +191,7 @@ struct BatchTests {
             }, completion: { (_: Result<Void, ChatError>) in })
         isHeld.wait()
         for index in 0..<8 { submit(index) }
-        #expect(log.depth == 5)
+        #expect(commits.depth == 5)
         gate.signal()
         group.wait()
         let found = answers.withLock { $0 }
@@ -208,7 +208,7 @@ struct BatchTests {
         let blocked = try BlockedLog()
         try blocked.harness.make(group, members: ["alice"])
         for index in 0..<900 { blocked.send(index, blocked.harness.submission(), by: "alice") }
-        blocked.harness.engine.log.close()
+        blocked.harness.engine.commits.close()
         #expect(blocked.answers.withLock { $0.count } == 900)
         #expect(try blocked.harness.head(group, "alice").head == 900)
         let error = refusal { try blocked.harness.send(to: group, by: "alice") }
@@ -251,18 +251,19 @@ struct BatchTests {
     func webhookRefusalDoesNotRepeatTheBatch() throws {
         let blocked = try BlockedLog()
         let runs = Mutex(0)
-        let log = blocked.harness.engine.log
+        let commits = blocked.harness.engine.commits
         blocked.hold()
-        log.submit(for: .server, { _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
+        commits.submit(
+            for: .server, { _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
         let answer = Mutex<ChatError?>(nil)
-        log.submit(
+        commits.submit(
             for: .server,
             { _ in throw ChatError(.overloaded, "The webhook can't be reached.") },
             completion: { (result: Result<Void, ChatError>) in
                 if case .failure(let error) = result { answer.withLock { $0 = error } }
             })
         blocked.release()
-        log.close()
+        commits.close()
         #expect(runs.withLock { $0 } == 1)
         #expect(answer.withLock { $0 }?.code == .overloaded)
     }
@@ -275,7 +276,7 @@ struct BatchTests {
         engine.putSettings(by: EngineHarness.admin, completion: { _ in }, { $0.allowsHistory = false })
         engine.putSettings(by: EngineHarness.admin, completion: { _ in }, { $0.openUploads = 7 })
         blocked.release()
-        engine.log.close()
+        engine.commits.close()
         #expect(!engine.settings.allowsHistory && engine.settings.openUploads == 7)
         let restarted = try EngineHarness(store: blocked.harness.store)
         #expect(restarted.engine.settings == engine.settings)

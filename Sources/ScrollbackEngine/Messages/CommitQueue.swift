@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
 /// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes.
-package final class Log: Sendable {
+package final class CommitQueue: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
         /// On its own thread.
@@ -33,7 +33,7 @@ package final class Log: Sendable {
     private let ledger: QuotaLedger
     private let space: StorageSpace
     private let execution: Execution
-    private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
+    private let queue = DispatchQueue(label: "scrollback.commits", qos: .userInitiated)
     private let state: Mutex<State>
 
     /// The newest time assigned to a message.
@@ -51,7 +51,7 @@ package final class Log: Sendable {
         var refusals: [WriterQueue<any Job>.Refusal: Int] = [:]
     }
 
-    /// Creates a log that writes to a store.
+    /// Creates a queue that writes to a store.
     ///
     /// - Parameters:
     ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.

@@ -86,7 +86,7 @@ import Testing
         store.failures.withLock { $0 = [.lostAnswer] }
         store.canAnswer.withLock { $0 = false }
         let answer = begin(harness.submission("unknown"), harness)
-        harness.engine.log.close()
+        harness.engine.commits.close()
         #expect(answer.code == .timeout)
     }
 }

@@ -5,8 +5,8 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-@Suite("Log")
-struct LogTests {
+@Suite("The queue of commits")
+struct CommitQueueTests {
     private let group = ConversationID.group("g")
 
     @Test("Sequence numbers are dense, times increase even if the clock stops, and `n` counts countable messages")
@@ -133,8 +133,8 @@ struct LogTests {
         #expect(try harness.page(of: group, by: "alice").messages.isEmpty)
     }
 
-    @Test("A completion can submit the next change", arguments: [Log.Execution.inline, .thread])
-    func chaining(_ execution: Log.Execution) throws {
+    @Test("A completion can submit the next change", arguments: [CommitQueue.Execution.inline, .thread])
+    func chaining(_ execution: CommitQueue.Execution) throws {
         let harness = try EngineHarness(execution: execution)
         try harness.make(group, members: ["alice"])
         let group = DispatchGroup()
