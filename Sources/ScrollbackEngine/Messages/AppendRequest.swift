@@ -129,7 +129,8 @@ extension Transaction {
         row = try put(row)
         publish(
             .message(
-                message.message(in: row.id, epoch: row.epoch(in: generation)), notifiesCommunity: isListed(row),
+                message.message(in: row.id, epoch: row.epoch(in: generation)),
+                notifiesCommunity: notifiesCommunity(row),
                 origin: append.origin))
         try recordReply(message, in: &row)
         return SendResult(
@@ -174,7 +175,7 @@ extension Transaction {
     }
 
     /// Whether all members of the community are notified of new messages in the channel, even without a subscription.
-    func isListed(_ row: ConversationRow) -> Bool { row.id.kind == .community && !row.isPrivate }
+    func notifiesCommunity(_ row: ConversationRow) -> Bool { row.id.kind == .community && !row.isPrivate }
 
     /// Returns the key of the stored message with the request's message ID.
     ///

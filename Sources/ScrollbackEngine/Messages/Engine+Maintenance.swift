@@ -97,7 +97,7 @@ extension Engine {
         while try store.vacuum(), !Task.isCancelled { try await Task.sleep(for: .milliseconds(20)) }
     }
 
-    /// Submits a change to the log and waits for its result.
+    /// Submits a change to the commit queue and waits for its result.
     ///
     /// - Parameter owner: The user who caused the change.
     func submit<Answer: Sendable>(

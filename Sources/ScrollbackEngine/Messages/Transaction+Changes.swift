@@ -107,7 +107,7 @@ extension Transaction {
             .changed(
                 row.id, .message(message.message(in: row.id, epoch: epoch)),
                 HeadAnnouncement(row, generation: generation),
-                notifiesCommunity: isListed(row)))
+                notifiesCommunity: notifiesCommunity(row)))
     }
 
     /// Checks that the caller may change a message, as its sender or by their role.

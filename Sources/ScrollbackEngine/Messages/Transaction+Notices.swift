@@ -23,7 +23,8 @@ extension Transaction {
         row = try put(row)
         publish(
             .message(
-                message.message(in: id, epoch: row.epoch(in: generation)), notifiesCommunity: isListed(row), origin: nil
+                message.message(in: id, epoch: row.epoch(in: generation)), notifiesCommunity: notifiesCommunity(row),
+                origin: nil
             ))
     }
 }

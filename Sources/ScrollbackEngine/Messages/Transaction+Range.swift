@@ -36,7 +36,7 @@ extension Transaction {
         publish(
             .changed(
                 row.id, .removed(deletedRange, rev: rev), HeadAnnouncement(row, generation: generation),
-                notifiesCommunity: isListed(row)))
+                notifiesCommunity: notifiesCommunity(row)))
         try audit(
             .deleteHistory, by: request.caller, in: row,
             detail: "seq \(deletedRange.lowerBound)...\(deletedRange.upperBound)")
@@ -77,7 +77,9 @@ extension Transaction {
         guard request.operation != nil else { return }
         _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest)
         row = try put(row)
-        publish(.headChanged(row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
+        publish(
+            .headChanged(
+                row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: notifiesCommunity(row)))
     }
 
     /// Removes a range from the log, by raising the retention floor at its beginning or by adding a deleted range
@@ -132,7 +134,8 @@ extension Transaction {
         guard last >= row.firstSeq else { return false }
         try raiseFloor(of: &row, through: last)
         row = try put(row)
-        publish(.headChanged(id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
+        publish(
+            .headChanged(id, HeadAnnouncement(row, generation: generation), notifiesCommunity: notifiesCommunity(row)))
         return true
     }
 

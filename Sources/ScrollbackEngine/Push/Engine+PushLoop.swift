@@ -74,15 +74,6 @@ extension Engine {
             pushThread.async { continuation.resume(with: Result { try body() }) }
         }
     }
-
-    func write<Answer: Sendable>(
-        _ body: @escaping @Sendable (Transaction) throws -> Answer
-    ) async throws(ChatError) -> Answer {
-        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            commits.submit(for: .server, body) { continuation.resume(returning: $0) }
-        }
-        return try result.get()
-    }
 }
 
 /// The timing of pushes: how long to wait for answers, and before retries.

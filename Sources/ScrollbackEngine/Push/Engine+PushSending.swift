@@ -50,7 +50,7 @@ extension Engine {
                 let others = pushes.late.load(ordering: .relaxed) - late
                 guard let change = batch.change(now: clock(), otherLate: others) else { continue }
                 do {
-                    let leased = try await write { transaction in
+                    let leased = try await submit { transaction in
                         for push in change.answered { try self.settle(push, in: transaction) }
                         if change.closesPage { try close(transaction) }
                         return try change.leased.mapValues { row in

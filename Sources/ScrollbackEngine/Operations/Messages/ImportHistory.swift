@@ -226,7 +226,8 @@ extension Transaction {
             row = try put(row)
             report.imported = fresh.count
             publish(
-                .headChanged(row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
+                .headChanged(
+                    row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: notifiesCommunity(row)))
             // Counted indexes alone would make the senders' devices count their own messages.
             if countsUnread {
                 for sender in Set(fresh.map(\.sender)).sorted() { publish(.memberStateChanged(row.id, sender)) }

@@ -95,7 +95,7 @@ extension Engine {
         let attempt = DeliveryAttempt(at: clock(), error: error, keeps: error != nil || receiver.keepsLog)
         // Events whose delivery could not be recorded are sent again: delivery is at least once.
         guard
-            let count = try? await write({
+            let count = try? await submit({
                 try $0.store.record(attempt, to: name, of: conversation, through: last)
             }), error == nil
         else { return .failed }
