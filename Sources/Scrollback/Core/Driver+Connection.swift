@@ -82,10 +82,7 @@ extension Driver {
         }
         push.connected()
         sendPushRegistration()
-        if !subscriptions.isEmpty {
-            let ids = subscriptions.keys.sorted()
-            requestSubscriptions(to: ids)
-        }
+        perform(subscriptions.connected())
         requestPresence(watched.keys.sorted())
         for one in waiting { send(one.request, .reply(one.reply), timeout: ContinuousClock.now.duration(to: one.end)) }
         waiting = []
@@ -133,8 +130,7 @@ extension Driver {
         draftsArePaused = false
         settingsWindow = Self.maximumSettingsWindow
         retriesPresence = false
-        subscriptionRetries = [:]
-        for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
+        perform(subscriptions.disconnected())
         resetTyping()
         core.presence.set([:])
         let unanswered = requests.values

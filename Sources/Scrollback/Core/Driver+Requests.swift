@@ -90,7 +90,7 @@ extension Driver {
         case .draft(let draft): await draftAnswered(draft, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
-        case .subscription(let ids): await handleSubscribeResponse(ids, result)
+        case .subscription(let ids): await subscriptionsAnswered(ids, result)
         case .presence: handlePresenceResponse(result)
         case .push(let step): await handlePushResponse(step, result)
         case .heads(let ids): await headsAnswered(ids, result)
@@ -127,7 +127,7 @@ extension Driver {
                 if user == core.user { try await restartSync() }
                 // If the user was removed from a subscribed room, ask the server, so that the subscription reports the
                 // reason.
-                if user == core.user, role == nil, subscriptions[id] != nil { requestSubscriptions(to: [id]) }
+                if user == core.user, role == nil { perform(subscriptions.request([id])) }
                 if user != core.user { try await fetchHeadIfUnknown(id) }
                 try await core.store.write { try $0.saveMember(user, role, of: id.administered) }
                 core.events.send(.member(id, user, role))

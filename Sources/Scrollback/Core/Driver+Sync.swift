@@ -92,7 +92,7 @@ extension Driver {
     }
 
     /// Whether this client is subscribed to a channel or room.
-    func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
+    func isSubscribed(_ id: ConversationID) -> Bool { subscriptions.contains(id) }
 
     /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
     func recheck(_ ids: [ConversationID]) async {
@@ -146,7 +146,7 @@ extension Driver {
                 core.store.recentsEvents.sendInitial(.loadedAll)
                 core.changes.changedAnything()
                 if needsAnotherSync { return try await restartSync() }
-                core.setSyncStatus(isResumed: true, subscribed: Set(subscriptions.keys))
+                core.setSyncStatus(isResumed: true, subscribed: Set(subscriptions.ids))
                 // These heads were requested on an earlier connection, which ended before the answer.
                 fetchHeads(try await core.store.read { try $0.uncertainConversations() })
                 await recoverFromRollback()
@@ -164,7 +164,7 @@ extension Driver {
     private func recheckSubscriptions() async {
         guard hasRestartedSync else { return }
         hasRestartedSync = false
-        await recheck(subscriptions.keys.sorted())
+        await recheck(subscriptions.ids)
     }
 
     func logsAnswered(_ batch: Int, _ asked: [LogPosition], _ result: Result<[UInt8], ChatError>) async {

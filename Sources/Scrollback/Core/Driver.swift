@@ -47,10 +47,7 @@ final class Driver {
     /// Whether the current window reported that drafts changed.
     var windowHasDrafts = false
     var heads = HeadFetches()
-    /// The number of active subscriptions by channel or room.
-    var subscriptions: [ConversationID: Int] = [:]
-    /// The time of the next attempt for subscriptions that were refused temporarily.
-    var subscriptionRetries: [ConversationID: Date] = [:]
+    var subscriptions = SubscriptionSet(limit: Subscribe.maximum)
     /// The number of active presence observers by user.
     var watched: [UserID: Int] = [:]
     /// Whether a presence request failed temporarily and must be retried.
@@ -215,7 +212,7 @@ final class Driver {
         case .setActive(let isActive):
             await perform(lifecycle.setActive(isActive, now: now))
             if isActive { Task { [core] in await core.processPushInbox() } }
-        case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
+        case .subscribe(let ids, let isOn): perform(isOn ? subscriptions.add(ids) : subscriptions.remove(ids))
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
         case .watch(let users, let isOn): watch(users, isOn: isOn)
         case .setPush(let device, let reply):
@@ -245,7 +242,7 @@ final class Driver {
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
         tickTyping(now: now)
-        tickSubscriptions(now: now)
+        perform(subscriptions.tick(now: now))
         await applyReleased()
     }
 
