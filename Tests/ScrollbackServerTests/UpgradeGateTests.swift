@@ -8,7 +8,7 @@ import Testing
 @Suite struct UpgradeGateTests {
     private func channel() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
-        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, configuration: UpgradeGate.headLimits)
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: UpgradeGate.headLimits)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandlers([HTTPResponseEncoder(), ByteToMessageHandler(decoder)])
         try pipeline.addHandler(UpgradeGate(allowedOrigins: AllowedOrigins()))

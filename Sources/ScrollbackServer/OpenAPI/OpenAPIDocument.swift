@@ -6,8 +6,8 @@ import ScrollbackWire
 
 /// The OpenAPI document of `/openapi.json`.
 ///
-/// The paths of registered operations are generated from their endpoints and parameters. The file `openapi.json` of
-/// this target has the components, and the paths of routes that are written by hand.
+/// The paths and the WebSocket's requests of registered operations are generated from their endpoints and parameters.
+/// The file `openapi.json` of this target has the other components, and the paths of routes that are written by hand.
 enum OpenAPIDocument {
     static let bytes = encoded(document())
 
@@ -24,8 +24,45 @@ enum OpenAPIDocument {
         }
         for route in Route.custom where route.cost != .free { addRateLimit(to: route, in: &paths) }
         document["paths"] = paths
+        var components = document["components"] as? [String: Any] ?? [:]
+        components["schemas"] = addingFrames(to: components["schemas"] as? [String: [String: Any]] ?? [:])
+        document["components"] = components
         return document
     }
+
+    // MARK: Requests over the WebSocket
+
+    /// Adds a schema for the WebSocket's request of each operation, and lists them as alternatives of `ClientFrame`.
+    private static func addingFrames(to schemas: [String: [String: Any]]) -> [String: [String: Any]] {
+        var schemas = schemas
+        var alternatives = schemas["ClientFrame"]?["oneOf"] as? [Any] ?? []
+        for operation in OperationRegistry.all {
+            guard let type = operation.endpoint.frame else { continue }
+            let name = type.prefix(1).uppercased() + type.dropFirst() + "RequestFrame"
+            schemas[name] = frame(operation, type)
+            alternatives.append(["$ref": "#/components/schemas/\(name)"])
+        }
+        schemas["ClientFrame"]?["oneOf"] = alternatives
+        return schemas
+    }
+
+    private static func frame(_ operation: any Executable.Type, _ type: String) -> [String: Any] {
+        let parameters = RequestDocumentation(of: operation).parameters.filter { $0.transport != .http }
+        var schema = object(parameters)
+        var properties = schema["properties"] as? [String: Any] ?? [:]
+        properties["type"] = ["const": type]
+        properties["ref"] = [
+            "type": "integer", "format": "int64",
+            "description": "A number that the client chooses. The response contains the same number.",
+        ]
+        schema["properties"] = properties
+        schema["required"] = ["type", "ref"] + parameters.filter(\.isRequired).map(\.name)
+        schema["description"] = "\(operation.endpoint.summary). \(operation.endpoint.details)"
+            .trimmingCharacters(in: .whitespaces)
+        return schema
+    }
+
+    // MARK: HTTP requests
 
     /// Adds the status 429 to a route that is written by hand.
     private static func addRateLimit(to route: Route, in paths: inout [String: [String: Any]]) {
@@ -86,19 +123,26 @@ enum OpenAPIDocument {
             let content: [String: Any] = ["schema": schema(whole.schema), "example": value(whole.example)]
             return ["required": true, "content": ["application/json": content]]
         }
-        var properties: [String: Any] = [:]
         var example: [String: Any] = [:]
+        for parameter in parameters where !parameter.example.isEmpty {
+            example[parameter.name] = value(parameter.example)
+        }
+        return ["required": true, "content": ["application/json": ["schema": object(parameters), "example": example]]]
+    }
+
+    /// The schema of an object with parameters as its members.
+    private static func object(_ parameters: [RequestDocumentation.Parameter]) -> [String: Any] {
+        var properties: [String: Any] = [:]
         for parameter in parameters {
             var property = schema(parameter.schema)
             if !parameter.isRequired, parameter.isNullable { property = ["anyOf": [property, ["type": "null"]]] }
             if !parameter.description.isEmpty { property["description"] = parameter.description }
             properties[parameter.name] = property
-            if !parameter.example.isEmpty { example[parameter.name] = value(parameter.example) }
         }
         var schema: [String: Any] = ["type": "object", "properties": properties]
         let required = parameters.filter(\.isRequired).map(\.name)
         if !required.isEmpty { schema["required"] = required }
-        return ["required": true, "content": ["application/json": ["schema": schema, "example": example]]]
+        return schema
     }
 
     private static func responses<Answer: OperationAnswer>(
