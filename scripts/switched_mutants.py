@@ -1,12 +1,13 @@
 """Puts many mutants into one Swift source file, of which a test run activates at most one.
 
-A mutant changes a few lines of one function. Its function gets a second body, which runs when the mutant is active:
+A mutant changes a few lines of one function, or the initial value of one variable. The function gets a second body,
+and the variable a second value, which are used when the mutant is active:
 
-    func total() -> Int { sum + 1 }
-    func total() -> Int { if activeMutant == 7 { sum } else { sum + 1 } }
+    func total() -> Int { sum + 1 }        func total() -> Int { if activeMutant == 7 { sum } else { sum + 1 } }
+    static let limit = 100                 static let limit = activeMutant == 8 ? (200) : (100)
 
 So one build serves all mutants, and a failed test can only be the work of the one that was active. The literature calls
-this mutant schemata. A mutant that changes no function body can't be put in this way.
+this mutant schemata. A mutant that changes anything else, such as a parameter's default, can't be put in this way.
 """
 
 import re
@@ -26,7 +27,7 @@ FUNCTION_KEYWORDS = {"func", "init", "deinit", "subscript", "var", "get", "set"}
 
 
 def blank(text):
-    """The text with comments and the contents of strings replaced by spaces, so that only braces of code are left."""
+    """The text with spaces instead of comments and the letter x instead of strings, so that only code is left."""
     result = list(text)
     index = 0
 
@@ -55,7 +56,7 @@ def blank(text):
                 position += len(escape) + 1
             else:
                 position += 1
-        erase(start, position + len(closing))
+        result[start:position + len(closing)] = "x" * (position + len(closing) - start)
         return position + len(closing)
 
     while index < len(text):
@@ -83,12 +84,16 @@ def function_bodies(text):
     for match in re.finditer("[{}]", code):
         position = match.start()
         if match.group() == "{":
-            opened.append((position, opens_function(code[boundary:position])))
+            header = code[boundary:position]
+            # The default value of a parameter can be a closure, after which the declaration goes on.
+            is_argument = header.count("(") > header.count(")")
+            opened.append((position, not is_argument and opens_function(header), boundary if is_argument else None))
+            boundary = position + 1
         else:
-            start, is_function = opened.pop()
+            start, is_function, before = opened.pop()
             if is_function:
                 bodies.append((start + 1, position))
-        boundary = position + 1
+            boundary = position + 1 if before is None else before
     return sorted(bodies)
 
 
@@ -122,19 +127,36 @@ def outside_parentheses(code):
     return result
 
 
-def changed_body(original, mutated):
-    """The innermost function that contains all that differs: its range in the original, and its mutated body."""
+def initial_values(text):
+    """The ranges of the values after `let … =` and `var … =`, in order of their starts."""
+    code = blank(text)
+    values = []
+    for match in re.finditer(r"\b(?:let|var) \w+(?:: [^=\n]+)? = ", code):
+        depth, end = 0, match.end()
+        while depth > 0 or code[end] != "\n":
+            depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(code[end], 0)
+            end += 1
+        values.append((match.end(), end))
+    return values
+
+
+def changed_part(original, mutated):
+    """The innermost function or value that contains all that differs.
+
+    Returns its range in the original, its mutated text, and whether it is a function.
+    """
     start = next((i for i, (a, b) in enumerate(zip(original, mutated)) if a != b), min(len(original), len(mutated)))
     same = 0
     limit = min(len(original), len(mutated)) - start
     while same < limit and original[-1 - same] == mutated[-1 - same]:
         same += 1
     end = len(original) - same
-    around = [body for body in function_bodies(original) if body[0] <= start and end <= body[1]]
-    if not around:
-        return None
-    body = max(around)
-    return body, mutated[body[0]:len(mutated) - (len(original) - body[1])]
+    for parts, is_function in [(function_bodies(original), True), (initial_values(original), False)]:
+        around = [part for part in parts if part[0] <= start and end <= part[1]]
+        if around:
+            part = max(around)
+            return part, mutated[part[0]:len(mutated) - (len(original) - part[1])], is_function
+    return None
 
 
 def combine(original, mutants):
@@ -144,24 +166,28 @@ def combine(original, mutants):
     """
     changes, left_out = {}, []
     for number, mutated in mutants:
-        found = changed_body(original, mutated)
+        found = changed_part(original, mutated)
         if found is None:
             left_out.append(number)
         else:
-            changes.setdefault(found[0], []).append((number, found[1]))
+            changes.setdefault((found[0], found[2]), []).append((number, found[1]))
     text, growth = original, []
     # Functions inside others come first, since the second body of the outer one must not contain their mutants.
-    for (start, end), bodies in sorted(changes.items(), reverse=True):
+    for ((start, end), is_function), bodies in sorted(changes.items(), reverse=True):
         inner_end = end + sum(length for position, length in growth if start <= position < end)
-        # Each mutant has the original body but for its own change.
-        branches = "".join(f"if activeMutant == {number} {{{body}\n}} else " for number, body in bodies)
-        replaced = f" {branches}{{{text[start:inner_end]}\n}} "
+        unchanged = text[start:inner_end]
+        if is_function:
+            branches = "".join(f"if activeMutant == {number} {{{body}\n}} else " for number, body in bodies)
+            replaced = f" {branches}{{{unchanged}\n}} "
+        else:
+            branches = "".join(f"activeMutant == {number} ? ({value}) : " for number, value in bodies)
+            replaced = f"{branches}({unchanged})"
         text = text[:start] + replaced + text[inner_end:]
         growth.append((start, len(replaced) - (inner_end - start)))
     return text, left_out
 
 
 def mutant_at(text, line):
-    """The mutant whose body has a line of a combined text, or the nearest one above it."""
-    above = re.findall(r"if activeMutant == (\d+)", "\n".join(text.split("\n")[:line]))
+    """The mutant whose part has a line of a combined text, or the nearest one above it."""
+    above = re.findall(r"activeMutant == (\d+)", "\n".join(text.split("\n")[:line]))
     return int(above[-1]) if above else 0
