@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRATCH = os.path.join(ROOT, os.environ.get("SCROLLBACK_SCRATCH", ".build-mutants"))
 COPY = os.path.join(SCRATCH, "copy")
 BUILD = os.path.join(SCRATCH, "build")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 FAILED_TEST = re.compile(r'✘ Test "(.+)" (?:with .+ )?failed after')
 FAILED_FILE = re.compile(r"✘ Test .* recorded an issue .*at (\w+)\.swift:\d+")
 COMPILE_ERROR = re.compile(rf"{re.escape(COPY)}/(\S+\.swift):(\d+):\d+: error:")
@@ -134,7 +135,8 @@ def test(pattern, mutant=0, timeout=300, width=4):
     options = ["--testing-library", "swift-testing", "--experimental-maximum-parallelization-width", str(width)]
     # In CI, a test that lacks a file fails. Elsewhere it is skipped, and the mutant would seem to survive.
     environment = {**os.environ, "CI": "true", "SCROLLBACK_MUTANT": str(mutant), "SWIFT_BACKTRACE": "enable=no"}
-    return run([program, *options, "--filter", pattern], COPY, timeout, env=environment)
+    output, status = run([program, *options, "--filter", pattern], COPY, timeout, env=environment)
+    return COLOR.sub("", output), status
 
 
 SOURCES = {}

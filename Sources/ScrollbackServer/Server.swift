@@ -144,7 +144,7 @@ package struct Server: Sendable {
         metrics.observe(limiter, pools)
         let scope = RequestScope(
             engine: engine, tokens: tokens, limiter: limiter, pools: pools, metrics: metrics,
-            store: store, readiness: readiness, tidy: tidy,
+            bodies: BodyBudget(metrics: metrics), store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads, metricsToken: options.metricsToken,
             allowedOrigins: options.allowedOrigins, demo: DemoSessions(options, tokens))
         var addresses = [options.address]

@@ -65,6 +65,9 @@ struct ServerMetricsTests {
         # HELP scrollback_memory_closes_total Connections closed because too many bytes were queued for all clients.
         # TYPE scrollback_memory_closes_total counter
         scrollback_memory_closes_total 0
+        # HELP scrollback_refused_bodies_total Requests refused because too many bodies were arriving.
+        # TYPE scrollback_refused_bodies_total counter
+        scrollback_refused_bodies_total 0
         # HELP scrollback_http_requests_total HTTP requests answered.
         # TYPE scrollback_http_requests_total counter
         scrollback_http_requests_total 7

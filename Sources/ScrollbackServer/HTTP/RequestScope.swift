@@ -13,6 +13,7 @@ struct RequestScope: Sendable {
     let limiter: RateLimiter
     let pools: ReaderPools
     let metrics: ServerMetrics
+    let bodies: BodyBudget
     let store: any ServerStore
     let readiness: Readiness
     let tidy: CleanupService
@@ -142,9 +143,10 @@ struct RequestScope: Sendable {
 
     /// Reads the request's body as JSON.
     ///
-    /// - Throws: `unsupported-media-type`, `too-large` or `malformed`.
-    func json(_ request: Request) async throws(ChatError) -> JSONReader {
-        let reader = try JSONReader(try await bytes(request))
+    /// - Parameter owner: The user whose memory the body counts against.
+    /// - Throws: `unsupported-media-type`, `too-large`, `malformed`, `rate-limited` or `overloaded`.
+    func json(_ request: Request, from owner: WorkOwner) async throws(ChatError) -> JSONReader {
+        let reader = try JSONReader(try await bytes(request, from: owner))
         // Report invalid JSON before any other error in the body.
         var whole = reader
         try whole.skip()
@@ -156,14 +158,14 @@ struct RequestScope: Sendable {
     ///
     /// `member` skips unknown members.
     func object(
-        _ request: Request, _ member: (String, inout JSONReader) throws(ChatError) -> Void
+        _ request: Request, from caller: Caller, _ member: (String, inout JSONReader) throws(ChatError) -> Void
     ) async throws(ChatError) {
-        var reader = try await json(request)
+        var reader = try await json(request, from: WorkOwner(caller))
         try reader.object(member)
         try reader.end()
     }
 
-    private func bytes(_ request: Request) async throws(ChatError) -> [UInt8] {
+    private func bytes(_ request: Request, from owner: WorkOwner) async throws(ChatError) -> [UInt8] {
         if let type = request.headers[.contentType] {
             let name = type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
             guard name == "application/json" else {
@@ -171,15 +173,16 @@ struct RequestScope: Sendable {
                     .unsupportedMediaType, "The body must have the type application/json.", parameter: "Content-Type")
             }
         }
-        do {
-            return Array(buffer: try await request.body.collect(upTo: engine.limits.frameBytes))
-        } catch is NIOTooManyBytesError {
-            throw ChatError(
-                .tooLarge, "The body must have at most \(engine.limits.frameBytes) bytes.",
-                limit: engine.limits.frameBytes
-            )
-        } catch {
-            throw ChatError.bodyEndedEarly(error)
+        let limit = engine.limits.frameBytes
+        let expected = request.headers[.contentLength].flatMap { Int($0) } ?? limit
+        return try await bodies.reserving(min(max(expected, 0), limit), for: owner) { () throws(ChatError) in
+            do {
+                return Array(buffer: try await request.body.collect(upTo: limit))
+            } catch is NIOTooManyBytesError {
+                throw ChatError(.tooLarge, "The body must have at most \(limit) bytes.", limit: limit)
+            } catch {
+                throw ChatError.bodyEndedEarly(error)
+            }
         }
     }
 

@@ -30,7 +30,7 @@ extension Route {
             let owner = WorkOwner(verified.caller)
             // A body may take long to arrive, so the user is checked before it.
             if parameters.hasBody { _ = try await scope.authorize(verified) }
-            let body = try await parameters.body(of: request, scope)
+            let body = try await parameters.body(of: request, from: owner, scope)
             let path = context.parameters
             return try await scope.read(for: owner) { engine in
                 if !parameters.hasBody { try scope.authorize(verified, owner, engine) }
@@ -46,7 +46,7 @@ extension Route {
             // A body may take long to arrive. Users who are erased in the meantime are refused.
             let erasureCount = scope.engine.erasureCount
             let caller = try await scope.caller(request)
-            let body = try await parameters.body(of: request, scope)
+            let body = try await parameters.body(of: request, from: WorkOwner(caller), scope)
             let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
             try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
@@ -78,9 +78,11 @@ private struct HTTPParameters {
         isStrict = operation.endpoint.isStrict
     }
 
-    func body(of request: Request, _ scope: RequestScope) async throws(ChatError) -> JSONMembers {
+    func body(
+        of request: Request, from owner: WorkOwner, _ scope: RequestScope
+    ) async throws(ChatError) -> JSONMembers {
         guard hasBody else { return JSONMembers() }
-        var reader = try await scope.json(request)
+        var reader = try await scope.json(request, from: owner)
         return try JSONMembers(&reader)
     }
 

@@ -45,7 +45,7 @@ extension Route {
             var lifetime: Int64 = 3600
             var isThumbnail = false
             if request.length != 0 {
-                try await scope.object(request) { (name, value) throws(ChatError) in
+                try await scope.object(request, from: caller) { (name, value) throws(ChatError) in
                     switch name {
                     case "expiresIn": if try !value.null() { lifetime = try value.integer() }
                     case "thumbnail": if try !value.null() { isThumbnail = try value.bool() }

@@ -12,7 +12,7 @@ extension Route {
             var user: UserID?
             var lifetime = TokenService.standardLifetime
             var scopes = Scopes.all
-            try await scope.object(request) { (name, value) throws(ChatError) in
+            try await scope.object(request, from: caller) { (name, value) throws(ChatError) in
                 switch name {
                 case "user": user = try value.user()
                 case "expiresIn":

@@ -19,6 +19,7 @@ final class ServerMetrics: Sendable {
     let replacedPongs: Counter
     /// Times that the server stopped reading from a connection, because its client went on after refusals.
     let receivePauses: Counter
+    let refusedBodies: Counter
     let closesBeforeWelcome: Counter
     let refusedConnections: [ConnectionLimits.Refusal: Counter]
     let acceptErrors: Counter
@@ -79,6 +80,8 @@ final class ServerMetrics: Sendable {
             "scrollback_slow_transfers_total", "HTTP connections closed because a body was too slow.")
         memoryCloses = new.counter(
             "scrollback_memory_closes_total", "Connections closed because too many bytes were queued for all clients.")
+        refusedBodies = new.counter(
+            "scrollback_refused_bodies_total", "Requests refused because too many bodies were arriving.")
         requests = new.counter("scrollback_http_requests_total", "HTTP requests answered.")
         failedRequests = new.counter("scrollback_http_failures_total", "HTTP requests answered with status 5xx.")
         let depth = new.gauge("scrollback_write_queue_depth", "Writes waiting for the writer thread.")
