@@ -276,6 +276,9 @@ let package = Package(
             name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
             path: "Tests/OfflineApp",
             swiftSettings: strict),
+        // The example of README.md.
+        .executableTarget(
+            name: "FirstChat", dependencies: ["Scrollback"], path: "Examples/FirstChat", swiftSettings: strict),
         // The example, which a test runs.
         .executableTarget(
             name: "GroupChat", dependencies: ["Scrollback"], path: "Examples/GroupChat/Sources/GroupChat",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that a file of Tests/SnippetTests contains every ```swift block of the documentation verbatim, except for
-# indentation. The tests compile all examples and run most of them. The file's imports must include the block's `import`
-# lines. Prints the document and line of each difference.
+# indentation. The tests compile all examples and run most of them. The example of README.md is Examples/FirstChat. The
+# file's imports must include the block's `import` lines. Prints the document and line of each difference.
 # Usage: scripts/check-snippets.sh [DOCUMENT …]     (default: all documents)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,13 +31,13 @@ awk '
         lines = "\n"
         examples++
         if (!isThere(lines, imports, importCount)) {
-            printf "%s:%d: no file of Tests/SnippetTests has the imports of this example\n", FILENAME, begin; failed = 1
+            printf "%s:%d: no compiled example has the imports of this example\n", FILENAME, begin; failed = 1
             return
         }
         for (i = first; i <= last; i++) {
             lines = lines block[i] "\n"
             if (isThere(lines, imports, importCount)) continue
-            printf "%s:%d: no file of Tests/SnippetTests contains this line of the example at line %d: %s\n", \
+            printf "%s:%d: no compiled example contains this line of the example at line %d: %s\n", \
                 FILENAME, at[i], begin, block[i]
             failed = 1
             return
@@ -58,4 +58,4 @@ awk '
         if (isOpen) { printf "%s:%d: this example has no end\n", document, begin; failed = 1 }
         if (!failed) printf "snippets: all %d examples of the documentation are compiled\n", examples
         exit failed
-    }' Tests/SnippetTests/*.swift "${documents[@]}"
+    }' Tests/SnippetTests/*.swift Examples/FirstChat/main.swift "${documents[@]}"
