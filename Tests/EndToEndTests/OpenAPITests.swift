@@ -1,5 +1,7 @@
 import Foundation
+import ScrollbackEngine
 import ScrollbackServer
+import ScrollbackWire
 import Testing
 
 @Suite struct OpenAPITests {
@@ -75,6 +77,14 @@ import Testing
         ] {
             let operation = try #require(operations.first { $0.name == name }, "\(name)").operation
             #expect((operation["responses"] as? [String: Any])?["429"] != nil, "\(name)")
+        }
+    }
+
+    @Test func `The document has the request of every WebSocket operation`() throws {
+        let known = try #require(try find("#/components/schemas/ClientFrame")["oneOf"] as? [[String: String]])
+        for frame in OperationRegistry.all.compactMap({ $0.endpoint.frame }) {
+            let schema = "#/components/schemas/\(frame.prefix(1).uppercased())\(frame.dropFirst())RequestFrame"
+            #expect(known.contains(["$ref": schema]), "openapi.json: ClientFrame does not list \(schema).")
         }
     }
 
