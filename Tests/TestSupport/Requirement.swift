@@ -33,13 +33,20 @@ package struct Requirement: Sendable {
         file: root.appending(path: ".build/test-s3/url"),
         reason: "No S3 server for tests is running. Run scripts/test-s3.sh.")
 
-    /// A file of real chat logs.
-    package static func chatLog(_ name: String) -> Requirement {
-        let files = [root.deletingLastPathComponent(), root].map {
-            $0.appending(path: "shared/data/chatlogs/\(name)")
-        }
+    /// A file of real chat logs (see CONTRIBUTING.md, "Tests").
+    ///
+    /// The environment variable `SCROLLBACK_CHATLOGS` names their folder. By default, it is `shared/data/chatlogs` in
+    /// the repository or beside it.
+    package static func chatLog(
+        _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> Requirement {
+        let usual = [root.deletingLastPathComponent(), root].map { $0.appending(path: "shared/data/chatlogs") }
+        let folders = environment["SCROLLBACK_CHATLOGS"].map { [URL(filePath: $0)] } ?? usual
+        let files = folders.map { $0.appending(path: name) }
         let known = files.first { FileManager.default.fileExists(atPath: $0.path) }
-        return Requirement(file: known ?? files[0], reason: "The chat log \(name) is not on this machine.")
+        return Requirement(
+            file: known ?? files[0],
+            reason: "The chat log \(name) is not on this machine. Set SCROLLBACK_CHATLOGS to its folder.")
     }
 
     fileprivate var isMet: Bool { FileManager.default.isReadableFile(atPath: file.path) }
