@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Applies the mutants of Tests/Mutants to a scratch copy and runs the tests that must fail.
 
-One build has most mutants, and each run of tests activates one of them (see switched_mutants.py). A mutant that can't be
-switched, for instance because it changes a constant, gets a build of its own.
+One build has most mutants, and each run of tests activates one of them (see switched_mutants.py). A mutant that can't
+be switched, for instance because it changes a constant, gets a build of its own.
 
 Exit status: 0 when every mutant is caught. 1 when one survives, or a patch is stale: it names a test that does not
 exist, does not apply or does not build, or its tests fail without it.
@@ -254,7 +254,7 @@ def main():
     report("building")
     switched, sources = build_switched(mutants)
     alone = [mutant for mutant in mutants if mutant not in switched]
-    report(f"{len(switched)} mutants are switched, {len(alone)} get a build of their own; running their tests without one")
+    report(f"{len(switched)} mutants are switched, {len(alone)} get a build of their own; running tests without one")
     # A test that fails without a mutant proves nothing.
     output, status = test("|".join(sorted({mutant.filter for mutant in mutants})), timeout=5400, width=8)
     log("tests", output)
