@@ -17,8 +17,11 @@ extension BanUser: WriteOperation {
                 .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
         }
         try transaction.store.put(BanRow(conversation: row.number, ban: ban))
+        // An erasure or an export finds the ban of a user without a membership by this.
         try transaction.recordParticipant(in: row.number, as: user)
         if !row.flags.contains(.bans) {
+            // The flag lets later checks skip conversations that never had a ban. Clients can't see it, so no head
+            // changes.
             row.flags.insert(.bans)
             row = try transaction.put(row, isClientVisible: false)
         }

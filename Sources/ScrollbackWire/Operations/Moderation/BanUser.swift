@@ -17,9 +17,11 @@ package struct BanUser: ClientOperation {
 
     package var conversation: ConversationID
     package var user: UserID
-    /// When the ban ends, or `nil` for a ban without an end.
+    /// When the ban ends, from a request over the WebSocket.
+    ///
+    /// At most one of `until` and `lifetime` is set. Without both, the ban has no end.
     package var until: Date?
-    /// How long the ban lasts, in seconds, as HTTP requests state it.
+    /// How long the ban lasts, in seconds, from a request over HTTP.
     package var lifetime: Double?
     /// Shown to the banned user: 1 to 500 bytes of UTF-8.
     package var reason: String?
