@@ -41,8 +41,8 @@ extension APISurface {
         ## Roles in a conversation
 
         The table shows the lowest role that has each permission, by kind of conversation. The roles are
-        **anyone** (every signed-in user), **member** (in a direct conversation, one of its two users),
-        **moderator**, **owner** and **admin** (a token with that scope, which has all permissions). A dash
+        **anyone**, **member**, **moderator**, **owner** and **admin**. Anyone means every signed-in user. The
+        members of a direct conversation are its two users. A token with the scope `admin` has all permissions. A dash
         marks permissions that a kind of conversation does not have. Channels use the roles of their community,
         and private channels the higher of the two roles. Former members can still read the messages from their
         time as members. For users who can't see a conversation it does not exist (404).
