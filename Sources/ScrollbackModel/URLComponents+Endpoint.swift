@@ -4,7 +4,7 @@ extension URLComponents {
     /// Parses the address of another server to which this server sends requests.
     ///
     /// - Parameter parameter: The parameter that errors name.
-    /// - Throws: `invalid-parameter` if the text is not an http or https URL with a host, or if the URL has a user
+    /// - Throws: `invalid-parameter` if the text is not an http or https URL with a host. Also if the URL has a user
     ///   name, a password or a fragment.
     package init(endpoint text: String, of parameter: String) throws(ChatError) {
         guard text.utf8.count <= 2048, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),

@@ -1,8 +1,8 @@
 /// The number of steps that reading one image file may take, which bounds the time and memory for crafted files.
 ///
-/// A part costs ``part`` steps: a box, segment, chunk, block or frame. An entry of a table inside a part, a piece of a
-/// GIF block, and a marker byte in the compressed data of a JPEG cost one step each. The steps don't include searching
-/// for such a byte, which takes about as long as copying the file.
+/// A part costs ``part`` steps: a box, segment, chunk, block or frame. An entry of a table inside a part costs one
+/// step, and so does a piece of a GIF block. The same is true of a marker byte in the compressed data of a JPEG. The
+/// steps don't include searching for such a byte, which takes about as long as copying the file.
 package final class PictureSteps {
     /// The cost of a part.
     package static let part = 16

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Session-level advisory locks show a starting server whether the database is in use. PostgreSQL releases them when
 /// the connection is lost, even if the server still runs. This is why ``StoreState`` names a server that does not share
-/// the database, and each transaction checks it: once another server has started, the first one can't write any more.
+/// the database, and each transaction checks it. Once another server has started, the first one can't write any more.
 final class ServerLock: Sendable {
     /// Whether several nodes use the database.
     let isShared: Bool

@@ -85,8 +85,9 @@ extension SQLiteStore {
     /// it only while no query runs.
     package var steps: Int { readers.steps + writerConnection.withLock { $0?.steps ?? 0 } }
 
-    /// Returns the query plan of each statement that this process has used, and of filtered pages, so that tests can
-    /// verify that all of them are seeks.
+    /// Returns the query plan of each statement that this process has used, and of filtered pages.
+    ///
+    /// Tests verify that all of them are seeks.
     package func queryPlans() throws -> [(statement: String, steps: [String])] {
         try readConnection { connection in
             let filters: [MessageFilter] = [

@@ -60,8 +60,9 @@ package struct ServerOptions: Sendable {
     package var makesDemo = false
     /// The URL of a PostgreSQL database for the messages, or `nil` for an SQLite store in the data directory.
     package var storeURL: String?
-    /// The URLs of NATS servers that pass messages between several servers (nodes) of one PostgreSQL database, or `nil`
-    /// if this server has the database for itself.
+    /// The URLs of NATS servers, which pass messages between several servers (nodes) of one PostgreSQL database.
+    ///
+    /// `nil` if this server has the database for itself.
     package var busURL: String?
     /// How long to wait for the PostgreSQL database while another server uses it.
     package var storeLockTimeout = Duration.seconds(30)

@@ -87,8 +87,8 @@ extension Conversation {
     /// - Parameters:
     ///   - option: The index of the option, see ``ScrollbackModel/PollResult/id``.
     ///   - id: The message with the poll.
-    /// - Throws: `invalid-parameter` for a negative index. `local-storage`. The server can still refuse the vote:
-    ///   `invalid-parameter` if the poll has no such option, or `conflict` if it is closed or the user voted for the
+    /// - Throws: `invalid-parameter` for a negative index. `local-storage`. The server can still refuse the vote.
+    ///   `invalid-parameter` if the poll has no such option. `conflict` if it is closed or the user voted for the
     ///   option already.
     @discardableResult
     public func vote(for option: Int, in id: MessageID) async throws(ChatError) -> SendHandle {

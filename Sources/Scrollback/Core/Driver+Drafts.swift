@@ -4,7 +4,7 @@ import ScrollbackWire
 
 /// Synchronizes drafts with the user's other devices, one request at a time.
 ///
-/// The server orders the changes. A draft that was changed on this device and not accepted yet stays as it is: the
+/// The server orders the changes. A draft that was changed on this device and not accepted yet stays as it is. The
 /// server receives it later than the others, so it wins.
 extension Driver {
     /// Fetches the drafts that other devices changed, if there are any, and sends those of this device.

@@ -50,8 +50,9 @@ public final class HistoryPager: Sendable {
     /// the server can't be reached, a merged page has the messages that are stored on this device up to the first gap.
     ///
     /// - Throws: `query-in-progress` during another call. The errors of
-    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page that has no
-    ///   messages, or that reaches the newest message of this device while the pager reads toward newer ones.
+    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page without messages.
+    ///   Also the remote error of a merged page that reaches this device's newest message while the pager reads toward
+    ///   newer ones.
     public func next() async throws(ChatError) -> [Message] {
         if case .cursor = first {
             throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")

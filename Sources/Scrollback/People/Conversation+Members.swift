@@ -62,9 +62,9 @@ extension Conversation {
 
     /// Adds a member, which requires the moderator role.
     ///
-    /// - Throws: `local-storage`. The server can still refuse it: `forbidden`, `blocked`, `invitation-required`,
-    ///   `rate-limited` over the daily quota, or `unknown-member` if a user is added to a private channel without being
-    ///   a member of its community.
+    /// - Throws: `local-storage`. The server can still refuse it. Errors: `forbidden`, `blocked`,
+    ///   `invitation-required`, `rate-limited` over the daily quota. `unknown-member` for a private channel if the user
+    ///   is no member of its community.
     @discardableResult
     public func add(_ user: UserID, as role: Role = .member) async throws(ChatError) -> SendHandle {
         // Without a role, an existing member keeps theirs and a new member gets the member role.

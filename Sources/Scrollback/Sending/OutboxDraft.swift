@@ -194,8 +194,8 @@ extension OutboxRequest {
         ChatError(.localStorage, "The outbox has a request of the unknown type \(kind).")
     }
 
-    /// Reads a text that an SDK before version 1 of the format stored: the members of a message to send, or the
-    /// WebSocket frame of another request.
+    /// Reads a text of an SDK before version 1 of the format: a message to send, or the WebSocket frame of another
+    /// request.
     ///
     /// A schema migration can't convert these rows, because it has no keys for the storage encryption.
     private init(unversioned text: String, in conversation: ConversationID, isMessage: Bool) throws(ChatError) {

@@ -21,7 +21,7 @@ struct DraftCursor: Sendable {
 extension LocalReader {
     /// Returns the cursor to fetch drafts with, or `nil` if this device has all of them.
     ///
-    /// A device without a cursor fetches before it sends its first draft: a list without a cursor has no deletions, so
+    /// A device without a cursor fetches before it sends its first draft. A list without a cursor has no deletions, so
     /// a draft that another device deleted later would be sent again.
     func draftCursorIfBehind() throws -> DraftCursor? {
         let isBehind = try Bool.fetchOne(

@@ -6,8 +6,10 @@ import ScrollbackWire
 import SQLiteSupport
 
 extension LocalReader {
-    /// Returns the threads that are stored on this device and those that the server returned, in their newest state and
-    /// with the queued changes, those with the newest reply first.
+    /// Returns the threads that this device stores or the server returned, in their newest state and with the queued
+    /// changes.
+    ///
+    /// Those with the newest reply come first.
     ///
     /// - Parameters:
     ///   - userRev: `nil` for all threads. Otherwise, only the threads that the user follows. Those that the server

@@ -2,9 +2,9 @@ import ScrollbackModel
 
 /// The end of a membership, for a reader who sees a conversation as it was then.
 ///
-/// A former member sees the messages of their membership without what was changed later: an edited message is a
-/// tombstone, because its earlier content is not stored, and later actions and replies are left out. What was deleted
-/// later is gone for them too.
+/// A former member sees the messages of their membership without what was changed later. An edited message is a
+/// tombstone, because its earlier content is not stored. Later actions and replies are left out. What was deleted later
+/// is gone for them too.
 struct MembershipEnd: Hashable, Sendable {
     /// The time after every earlier change and before every later one.
     let time: Timetoken
@@ -68,7 +68,8 @@ extension Access {
     /// Returns a message as the reader sees it.
     ///
     /// Every answer with messages uses this method. Members see the row unchanged. For a former member it costs up to
-    /// two reads for a message that changed since, and one for each 100 of its earlier actions if it has later ones.
+    /// two reads for a message that changed since. If the message has later actions, it also costs one read for each
+    /// 100 of its earlier ones.
     func shown(_ row: MessageRow, in store: any StoreReader) throws -> MessageRow {
         guard let end, !end.isRevExact || row.rev > end.rev else { return row }
         var row = row

@@ -2,8 +2,8 @@ import DequeModule
 
 /// A queue that serves its owners in turn.
 ///
-/// Each owner's elements keep their order. An owner gives up one element in a turn, so an element waits for at most one
-/// element of each other owner for every element that its own owner queued before it.
+/// Each owner's elements keep their order. An owner gives up one element in a turn. For every element that its own
+/// owner queued before it, an element therefore waits for at most one of each other owner.
 ///
 /// Adding and taking an element cost one dictionary lookup each.
 package struct FairQueue<Owner: Hashable, Element> {

@@ -1,6 +1,6 @@
 /// Decides which work runs next on a fixed number of threads.
 ///
-/// Owners get threads in turn, and one owner never occupies more than its share of the threads, so that another owner's
+/// Owners get threads in turn. One owner never occupies more than its share of the threads, so that another owner's
 /// work finds a free thread.
 package struct FairSchedule<Owner: Hashable, Element> {
     private let threads: Int

@@ -52,8 +52,8 @@ extension Engine {
 
     /// Begins a resumable upload; ``transfer(_:by:interrupt:)`` transfers its bytes.
     ///
-    /// - Throws: `media-too-large` if the length exceeds the limit; `rate-limited` if there are too many open uploads;
-    ///   `conflict` if another user's file has the ID; and the errors of sending to the conversation.
+    /// - Throws: `media-too-large` if the length exceeds the limit. `rate-limited` if there are too many open uploads.
+    ///   `conflict` if another user's file has the ID. The errors of sending to the conversation.
     package func beginUpload(
         _ request: UploadRequest, by caller: Caller
     ) async throws(ChatError) -> UploadStart<UploadRow> {

@@ -64,7 +64,9 @@ extension Engine {
     }
 
     /// Deletes message keys and changes older than 180 days, expired invitations and bans, amounts of earlier days, and
-    /// deliveries to removed webhooks, and returns free space.
+    /// deliveries to removed webhooks.
+    ///
+    /// Then it returns free space.
     package func prune() async throws {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)

@@ -12,7 +12,7 @@ extension Transaction {
     /// - Parameters:
     ///   - row: The conversation, or `nil` if it does not exist yet.
     ///   - known: The ID of the message that the stored version of the message quotes.
-    /// - Throws: `unknown-message` for a message that does not exist or is not visible to the sender;
+    /// - Throws: `unknown-message` for a message that does not exist or is not visible to the sender.
     ///   `invalid-parameter` if the quote names another sender or type than the quoted message has.
     func checkReferences(
         of content: MessageContent, replyTo: MessageID?, by sender: Caller, in row: ConversationRow?,

@@ -5,8 +5,8 @@ extension FilterRequest {
     /// Replaces the texts of a message or edit that users see.
     ///
     /// These are the members that search finds (``SearchableText/members``), in the content and in quoted copies at any
-    /// depth, the options of a poll, and the push texts of the message and of its mentions. Other members have meaning
-    /// only for apps.
+    /// depth, and the options of a poll. The push texts of the message and of its mentions belong to them, too. Other
+    /// members have meaning only for apps.
     ///
     /// - Parameter change: Returns the replacement, or `nil` to keep the text.
     /// - Returns: The content and the attributes if they changed; all other members are identical.

@@ -28,7 +28,7 @@ package struct ConnectedUser: Hashable, Sendable {
 ///
 /// Each node numbers the changes of its users and sends them, and its last number every second. A node that missed a
 /// change requests all users of that node. What is not known counts as offline. What is not known any more, because a
-/// node was killed, counts as online for up to ten seconds, in which the user may miss a push.
+/// node was killed, counts as online for up to ten seconds. In this time, the user may miss a push.
 package struct NodeDirectory: Sendable {
     /// A message between the directories of the nodes.
     package enum Message: Hashable, Sendable {

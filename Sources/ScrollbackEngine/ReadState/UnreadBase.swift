@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// The place in a log at or below which nothing is unread for a user.
 ///
 /// It is the highest of four places: the retention floor, where the user last joined, how far they read, and how far
-/// they cleared. Counted indexes and sequence numbers are compared separately, because a place can lack one of them: a
+/// they cleared. Counted indexes and sequence numbers are compared separately, because a place can lack one of them. A
 /// reader's row in a public channel has the counted index of where the user joined, but not the sequence number.
 package struct UnreadBase: Hashable, Sendable {
     /// The highest counted index at or below which nothing is unread.
@@ -25,7 +25,7 @@ package struct UnreadBase: Hashable, Sendable {
     /// Creates the base of a user in a conversation.
     ///
     /// - Parameter joined: Where the user last joined; `nil` uses the member's row. In a public channel, the community
-    ///   decides when the user joined, and the row may be absent or from a time when the channel was private.
+    ///   decides when the user joined. The row may be absent, or from a time when the channel was private.
     package init(
         of row: ConversationRow, _ member: MemberRow?, joined: (seq: Seq, countedIndex: Int64)? = nil
     ) {

@@ -15,7 +15,7 @@ extension Engine {
 
     /// Sends the messages whose time has come.
     ///
-    /// The messages of one user are sent in order, and those of several users at the same time, so that a slow or
+    /// The messages of one user are sent in order. Those of several users are sent at the same time, so that a slow or
     /// refused message delays no other user's. Without due messages, this reads nothing from the store.
     package func sendScheduledMessages() async throws {
         let now = clock()

@@ -4,7 +4,7 @@ package import ScrollbackModel
 /// One incarnation of a store: the commits between two openings for serving.
 ///
 /// An incarnation ends where the next one begins. Two copies of a store that both run have different incarnations after
-/// the copy, so a commit of one copy is never taken for a commit of the other (decision 33).
+/// the copy. A commit of one copy is therefore never taken for a commit of the other (decision 33).
 package struct IncarnationRow: Hashable, Sendable {
     /// A UUID (version 7), which orders incarnations by the time at which they began.
     package var id: MessageID

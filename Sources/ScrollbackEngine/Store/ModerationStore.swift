@@ -45,8 +45,8 @@ package protocol ModerationWriter {
     func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries
     /// Deletes at most `limit` deliveries with the content of some messages.
     func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) throws -> DroppedDeliveries
-    /// Deletes at most `limit` delivered events that were sent before a time, or whose number is at least `count` below
-    /// the newest one, and returns how many.
+    /// Deletes at most `limit` delivered events, and returns how many. They were sent before a time, or their number is
+    /// at least `count` below the newest one.
     func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int
 }
 

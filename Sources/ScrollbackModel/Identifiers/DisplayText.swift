@@ -5,8 +5,8 @@
 package enum DisplayText {
     /// Checks the name of a user, a conversation or a file.
     ///
-    /// - Throws: `invalid-parameter` if the text has a control character, a line separator, a character that overrides
-    ///   the direction of text, or an embedding or isolate that is not closed in the text.
+    /// - Throws: `invalid-parameter` if the text has a control character, a line separator, or a character that
+    ///   overrides the direction of text. It must also close its embeddings and isolates.
     package static func check(_ text: String, _ parameter: String) throws(ChatError) {
         // The open embeddings and isolates, each with the character that closes it.
         var open: [UInt32] = []

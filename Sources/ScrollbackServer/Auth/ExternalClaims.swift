@@ -19,7 +19,7 @@ package struct TokenTrust: Sendable {
     /// Creates settings.
     ///
     /// - Parameter keys: A path or a URL; see ``KeyLocation/init(_:)``.
-    /// - Throws: `invalid-parameter` if the URL is not valid, or if `issuer` is missing for the URL of a JWK Set or
+    /// - Throws: `invalid-parameter` if the URL is not valid. Also if `issuer` is missing for the URL of a JWK Set, or
     ///   present for a discovery URL, which names the issuer.
     package init(
         keys: String, issuer: String? = nil, audience: String? = nil, mayGrantAdmin: Bool = false

@@ -10,8 +10,8 @@ package struct SigningKeys: Codable, Sendable {
     package var keys: [Key]
     /// The key that authenticates clients' checkpoints, encoded as base64.
     ///
-    /// If it is absent, it is derived from the oldest signing key, so that a snapshot of a directory from before an
-    /// update has the same key. The first rotation stores it.
+    /// If it is absent, it is derived from the oldest signing key. A snapshot of a directory from before an update
+    /// therefore has the same key. The first rotation stores it.
     private var checkpointSecret: String?
 
     package struct Key: Codable, Sendable {

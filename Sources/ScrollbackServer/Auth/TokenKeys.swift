@@ -54,8 +54,9 @@ package struct KeyFile: Hashable, Sendable {
 
     fileprivate typealias Keys = (keys: [(id: String?, key: PublicKey)], ignoredKeys: [String])
 
-    /// Parses the keys of the file: a JWK Set if the file starts with a brace, otherwise one PEM key with the file's
-    /// name as `kid`.
+    /// Parses the keys of the file.
+    ///
+    /// The file is a JWK Set if it starts with a brace, and otherwise one PEM key with the file's name as `kid`.
     fileprivate func keys() throws(ChatError) -> Keys {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.hasPrefix("{") else {

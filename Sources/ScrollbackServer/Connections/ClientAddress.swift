@@ -3,7 +3,7 @@ import NIOCore
 
 /// The address by which the connections of a client are counted.
 ///
-/// This is an IPv4 address, or the first 64 bits of an IPv6 address, because one customer of a provider usually has all
+/// This is an IPv4 address, or the first 64 bits of an IPv6 address. One customer of a provider usually has all
 /// addresses with the same 64 bits.
 struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
     private let bytes: [UInt8]

@@ -62,8 +62,9 @@ struct Route: Sendable {
     static let all: [Route] = custom + OperationRegistry.all.compactMap { Route(operation: $0) }
 }
 
-/// The name, access rule and cost class of routes that are not operations of the registry: they stream bodies, or need
-/// parts of the server that the engine doesn't have.
+/// The name, access rule and cost class of routes that are not operations of the registry.
+///
+/// These routes stream bodies, or need parts of the server that the engine doesn't have.
 struct CustomRouteRule: Sendable {
     let name: String
     let access: AccessRule

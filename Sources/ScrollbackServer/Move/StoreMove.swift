@@ -9,9 +9,9 @@ import SQLiteSupport
 
 /// Moves the messages of a data directory to a PostgreSQL database, and its files to an S3-compatible store.
 ///
-/// It copies the files, and then the rows of each table in the order of their keys, so an interrupted move continues
-/// after the last row that the database has. At the end, it reads every row back and compares it. The data directory
-/// stays in use, without its messages.
+/// It copies the files, and then the rows of each table in the order of their keys. An interrupted move therefore
+/// continues after the last row that the database has. At the end, it reads every row back and compares it. The data
+/// directory stays in use, without its messages.
 package struct StoreMove: Sendable {
     /// The data directory.
     package var directory: URL
@@ -52,8 +52,8 @@ package struct StoreMove: Sendable {
     ///
     /// A cancelled move can be continued like an interrupted one.
     ///
-    /// - Throws: `conflict` if a server uses the data directory; `invalid-parameter` naming `data`, `store` or `files`
-    ///   if one of them can't be used; `internal-error` if a row of the copy differs.
+    /// - Throws: `conflict` if a server uses the data directory. `invalid-parameter` naming `data`, `store` or `files`
+    ///   if one of them can't be used. `internal-error` if a row of the copy differs.
     package func run(logger: Logger, progress: Progress = { _, _, _ in }) async throws -> Summary {
         let file = try checkSource()
         let store = try SQLiteStore(directory: directory, options: Self.sourceOptions)

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Reads the parameters of one request by name, wherever the transport puts them.
 ///
 /// Over the WebSocket all parameters are members of the frame. Over HTTP a parameter is a segment of the path when the
-/// path names it, and otherwise a member of the JSON body or, for methods without a body, part of the query.
+/// path names it. Otherwise it is a member of the JSON body or, for methods without a body, part of the query.
 ///
 /// A third kind of reader answers with each parameter's example and records its description. See
 /// ``RequestDocumentation``.

@@ -10,8 +10,8 @@ extension S3Client {
     /// Reads a part of an object.
     ///
     /// - Parameter count: The number of bytes, at least 1.
-    /// - Returns: The bytes, which are fewer than `count` only at the end of the object, and the size of the object; or
-    ///   `nil` if the object does not exist.
+    /// - Returns: The bytes and the size of the object, or `nil` if it does not exist. The bytes are fewer than `count`
+    ///   only at its end.
     func get(_ key: String, at offset: Int64, count: Int) async throws(ChatError) -> (bytes: [UInt8], size: Int64)? {
         let request = S3Request(
             operation: .get, method: "GET", key: key,

@@ -57,8 +57,8 @@ final class S3Client: Sendable {
 
     /// Sends a request, and repeats it a few times if it fails for a moment.
     ///
-    /// It runs to its end even if the caller is cancelled, because the end of a client's connection must not prevent
-    /// the server from storing what it received.
+    /// It runs to its end even if the caller is cancelled. The end of a client's connection must not prevent the server
+    /// from storing what it received.
     ///
     /// - Throws: An error whose cause is an ``S3Failure``.
     func send(_ request: S3Request) async throws(ChatError) -> S3Answer {
