@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the wording of everything a person reads in this repository.
 
-Three rules, for comments, documentation, test names and texts shown to people (CONTRIBUTING.md, "Wording"):
+These rules hold for comments, documentation, test names and texts shown to people (CONTRIBUTING.md, "Wording"):
 
 1. Vague words ("told", "whoever", "somebody" and so on) hide the actor of a sentence. Each kind of text may have fewer
    than 5 of them in 1,000 lines.
@@ -9,6 +9,8 @@ Three rules, for comments, documentation, test names and texts shown to people (
 3. Contract codes ("row 12", "A15", "History 3") stay out of documentation, doc comments and test names. Tests carry
    them as traits.
 4. Words that were renamed ("sealed", "guestbook" and so on) do not return.
+5. A sentence of the documentation or of a doc comment has at most 30 words. Code and its enumerations count as one
+   word. Tables, code blocks and pages with quotations are not checked. (The goal is 25 words.)
 
 Usage: scripts/check-language.py [--list] [--root FOLDER] [PATH …]
 
@@ -37,6 +39,14 @@ CODES_ALLOWED = ("Documentation/contract-rows.md",)
 RENAMED = re.compile(
     r"\b(guestbooks?|turnstiles?|planted bugs?|rooms of the house|shut[- ]outs?|workshops?)\b", re.IGNORECASE
 )
+
+SENTENCE_WORDS = 30
+# Pages of quotations, histories and generated tables, and the sources of tests.
+SENTENCES_ALLOWED = (
+    "CHANGELOG.md", "Documentation/contract-rows.md", "Documentation/push-services/", "Documentation/vendors/", "Tests/",
+)  # fmt: skip
+LINK = re.compile(r"!?\[((?:[^\]`]|`[^`]*`)*)\]\([^)]*\)")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)*]*\s+(?=[\"“(*]*[A-Z0-9{])")
 
 
 def swift_tokens(text):
@@ -163,6 +173,39 @@ def pieces_of(path, text):
                 break
 
 
+def paragraphs(path, text):
+    """Yields (line, text) for each paragraph and list item of a page, or of the doc comments of a Swift source."""
+    if path.endswith(".swift"):
+        text = re.sub(r"^(?!\s*///).*$|^\s*/// ?", "", text, flags=re.MULTILINE)
+    parts, start, fenced = [], 0, False
+    for number, row in enumerate(text.split("\n") + [""], 1):
+        is_fence = row.lstrip().startswith("```")
+        item = re.match(r"\s*(?:[-*]|\d+\.) (.*)", row)
+        is_code = fenced or is_fence or (not parts and row.startswith("    ") and not item)
+        ends = is_code or not row.strip() or row.lstrip().startswith(("|", "#", "<"))
+        if parts and (ends or item):
+            yield start, " ".join(parts)
+            parts = []
+        fenced ^= is_fence
+        if not ends:
+            start = start if parts else number
+            parts.append(item.group(1) if item else row.strip())
+
+
+def long_sentences(path, text):
+    """Yields (line, number of words, beginning) for each sentence that is too long."""
+    if not path.endswith((".md", ".swift")) or path.startswith(SENTENCES_ALLOWED):
+        return
+    for line, paragraph in paragraphs(path, text):
+        # A capital X stands for code and for a link, so that a sentence may begin with one.
+        prose = re.sub(r"``[^`]*``|`[^`]*`", "X", LINK.sub(r"X\1", paragraph))
+        prose = re.sub(r"X(?:,? (?:and |or )?X)+", "X", prose)
+        for sentence in SENTENCE_END.split(prose):
+            words = [word for word in sentence.split() if re.search(r"\w", word)]
+            if len(words) > SENTENCE_WORDS:
+                yield line, len(words), " ".join(words[:6])
+
+
 def tracked(root, paths):
     listing = subprocess.run(
         ["git", "-C", root, "ls-files", "--", *paths], capture_output=True, text=True, check=True
@@ -206,6 +249,8 @@ def main():
                     problems.append(f"{path}:{number}: contract code \"{code}\" belongs in a test's trait")
             for word in RENAMED.findall(prose):
                 problems.append(f"{path}:{number}: \"{word}\" was renamed (CONTRIBUTING.md, Wording)")
+        for number, count, beginning in long_sentences(path, text):
+            problems.append(f"{path}:{number}: a sentence of {count} words, more than {SENTENCE_WORDS}: {beginning} …")
         if path.endswith((".swift", ".md", ".sh", ".py", ".js")) or os.path.basename(path) == "Makefile":
             for number, row in enumerate(text.split("\n"), 1):
                 is_table = path.endswith(".md") and row.lstrip().startswith("|")
