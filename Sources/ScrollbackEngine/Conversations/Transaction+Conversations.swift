@@ -12,13 +12,18 @@ extension Transaction {
 
     /// Creates a direct conversation without messages, so that the caller can change their settings in it.
     ///
-    /// The other user learns of the conversation with the first message.
+    /// The other user learns of the conversation with the first message. The caller's quotas count the conversation
+    /// now, because the first message then begins none.
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         if let known, try !isNotStarted(known, for: caller.user) { return }
         try store.checkMayStart(id, by: caller)
+        let hasOther = id.namedUsers.contains { $0 != caller.user }
+        let growth = Growth(members: known == nil && hasOther ? 1 : 0, messageBytes: Self.rowBytes)
+        try checkGrowth(growth, by: caller)
+        try recordGrowth(growth, by: caller)
         var row = try known ?? makeLog(id)
-        if id.namedUsers.contains(where: { $0 != caller.user }) {
+        if hasOther {
             row.flags.insert(.missingParticipant)
             row = try put(row)
         }
