@@ -2,7 +2,7 @@ import ScrollbackModel
 
 /// What a user may add to the store in one day.
 package enum Quota: Int, CaseIterable, Sendable {
-    /// Groups, communities and channels that the user creates.
+    /// Groups, communities and channels that the user creates, and taken names that the user tries.
     case groups
     /// Other users that the user adds or invites, or whose direct conversation the user begins, and users who never
     /// were members and whom the user bans.

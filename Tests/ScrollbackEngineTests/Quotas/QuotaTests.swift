@@ -148,6 +148,32 @@ struct QuotaTests {
         #expect(try harness.delete(.all, of: own, by: alice) == 0)
     }
 
+    @Test("Trying to create a group whose name is taken counts against groupsPerDay")
+    func takenNames() throws {
+        let carol = Caller(user: "carol")
+        try harness.put(.group("hidden"), by: alice)
+        try harness.set { $0.quotas[.groups] = 3 }
+        for _ in 0..<2 {
+            #expect(refusal { try harness.put(.group("hidden"), by: carol) }?.code == .unknownConversation)
+        }
+        try harness.put(.group("free"), by: carol)
+        check(refusal { try harness.put(.group("hidden"), by: carol) }, .groups, 3)
+        check(refusal { try harness.put(.group("free2"), by: carol) }, .groups, 3)
+        // A request that can't create the group does not show whether the name is taken, and costs nothing.
+        let dora = Caller(user: "dora")
+        for name: Identifier in ["hidden", "missing"] {
+            let invalid = ConversationSettings(isPrivate: true)
+            #expect(refusal { try harness.put(.group(name), invalid, by: dora) }?.parameter == "private")
+            let error = refusal {
+                _ = try harness.done {
+                    harness.engine.putConversation(.group(name), .init(), exists: true, by: dora, completion: $0)
+                }
+            }
+            #expect(error?.code == .unknownConversation)
+        }
+        for index in 0..<3 { try harness.put(.group(Identifier("d\(index)")), by: dora) }
+    }
+
     @Test("Messages, edits, reactions and settings count against messageBytesPerDay, and retries are still answered")
     func messageBytes() throws {
         let first = harness.submission(String(repeating: "x", count: 2000))
