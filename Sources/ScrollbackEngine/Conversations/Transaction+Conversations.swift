@@ -12,13 +12,18 @@ extension Transaction {
 
     /// Creates a direct conversation without messages, so that the caller can change their settings in it.
     ///
-    /// The other user learns of the conversation with the first message.
+    /// The other user learns of the conversation with the first message. The caller's quotas count the conversation
+    /// now, because the first message then begins none.
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         if let known, try !isNotStarted(known, for: caller.user) { return }
         try store.checkMayStart(id, by: caller)
+        let hasOther = id.namedUsers.contains { $0 != caller.user }
+        let growth = Growth(members: known == nil && hasOther ? 1 : 0, messageBytes: Self.rowBytes)
+        try checkGrowth(growth, by: caller)
+        try recordGrowth(growth, by: caller)
         var row = try known ?? makeLog(id)
-        if id.namedUsers.contains(where: { $0 != caller.user }) {
+        if hasOther {
             row.flags.insert(.missingParticipant)
             row = try put(row)
         }
@@ -82,7 +87,7 @@ extension Transaction {
         if let known, let change = try previousChange(request, digest, in: known) { return change.answer == 1 }
         var row: ConversationRow
         var growth = Growth(messageBytes: settings.storedBytes)
-        if let known, !isNew {
+        if let known, !isNew, try canSee(known, caller, permissions: permissions) {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
             guard exists != false else {
                 throw ChatError(.conflict, "The conversation \(id) exists already.", parameter: "conversation")
@@ -97,6 +102,12 @@ extension Transaction {
             let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
             growth[.members] = Int64(others.count)
             try checkGrowth(growth, by: caller)
+            guard isNew else {
+                // The name is taken, and only this error shows it. Each attempt counts as a creation does, so that
+                // users can't try many names.
+                try recordGrowth(Growth(groups: growth[.groups]), by: caller)
+                throw Access.unknown(id)
+            }
             if let known {
                 row = try addMissingParticipants(caller.user, to: known)
             } else {
@@ -153,11 +164,6 @@ extension Transaction {
         _ row: ConversationRow, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
     ) throws {
         let id = row.id
-        guard try canSee(row, caller, permissions: permissions) else {
-            // The errors match those for a conversation that does not exist, as far as possible.
-            try checkMayCreate(id, by: caller, permissions: permissions)
-            throw Access.unknown(id)
-        }
         let role = try role(of: caller.user, in: row)
         guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
             throw ChatError(.forbidden, "You need permission to change the settings of \(id).")

@@ -2,13 +2,14 @@ import ScrollbackModel
 
 /// What a user may add to the store in one day.
 package enum Quota: Int, CaseIterable, Sendable {
-    /// Groups, communities and channels that the user creates.
+    /// Groups, communities and channels that the user creates, and taken names that the user tries.
     case groups
-    /// Other users that the user adds or invites, or whose direct conversation the user begins.
+    /// Other users that the user adds or invites, or whose direct conversation the user begins, and users who never
+    /// were members and whom the user bans.
     case members
     /// Bytes of files that the user uploads.
     case fileBytes
-    /// Bytes of messages, edits, reactions, reports and conversation settings that the user writes.
+    /// Bytes of messages, edits, reactions, reports, conversation settings and notices that the user writes.
     case messageBytes
 
     /// The name of the setting.
@@ -25,7 +26,7 @@ package enum Quota: Int, CaseIterable, Sendable {
     func rule(_ limit: Int64) -> String {
         switch self {
         case .groups: "create at most \(limit) groups, communities and channels"
-        case .members: "add or invite at most \(limit) users, or begin direct conversations with them,"
+        case .members: "add, invite or ban at most \(limit) users, or begin direct conversations with them,"
         case .fileBytes: "upload at most \(limit) bytes of files"
         case .messageBytes: "write at most \(limit) bytes of messages and settings"
         }

@@ -72,9 +72,13 @@ extension Transaction {
 
     /// Stores a request that deleted nothing, so that a retry deletes nothing either.
     ///
-    /// The entry of the change log covers no message, so clients don't see a change.
+    /// Without this, a retry could delete messages that were sent after the first attempt. The entry of the change log
+    /// covers no message, so clients don't see a change.
     private func recordEmptyDeletion(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
         guard request.operation != nil else { return }
+        let growth = Growth(messageBytes: Self.rowBytes)
+        try checkGrowth(growth, by: request.caller)
+        try recordGrowth(growth, by: request.caller)
         _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest)
         row = try put(row)
         publish(

@@ -3,10 +3,12 @@ import ScrollbackModel
 extension Transaction {
     /// Mutes a member, or unmutes the member if `mute` is `nil`.
     ///
-    /// The caller's permission must already have been checked. A mute persists when the user leaves and rejoins.
+    /// ``checkMayMute(_:in:by:permissions:joins:)`` must have succeeded. A mute persists when the user leaves and
+    /// rejoins.
     func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
         guard var row = try conversation(id) else { throw Access.unknown(id) }
         let isChanged = try store.mute(of: user, in: row.number) != mute
+        try recordGrowth(Self.muteGrowth, by: caller)
         try store.put(mute, of: user, in: row.number)
         if mute != nil { try recordParticipant(in: row.number, as: user) }
         if mute != nil, !row.hasMutes {
@@ -21,13 +23,16 @@ extension Transaction {
             Notice(mute == nil ? .memberUnmuted : .memberMuted, user: user, mute: mute), in: id, by: caller.user)
     }
 
-    /// Checks that the caller may mute a user in a conversation.
+    /// What a mute or its end adds to the store: a notice, and entries of the audit log and the change log.
+    private static let muteGrowth = Growth(messageBytes: rowBytes)
+
+    /// Checks that the caller may mute or unmute a user in a conversation.
     ///
     /// In a room, any user can be muted. Elsewhere only members can be muted; for a public channel, these are the
     /// community's members. Only administrators can mute or unmute themselves.
     ///
     /// - Parameter joins: Whether the same request adds the user if they are not a member.
-    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`.
+    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`, and the errors of ``checkGrowth(_:by:)``.
     func checkMayMute(
         _ user: UserID, in id: ConversationID, by caller: Caller, permissions: Permissions, joins: Bool = false
     ) throws {
@@ -44,5 +49,6 @@ extension Transaction {
             throw ChatError(
                 .forbidden, "In \(id), you can mute only other users whose role is not above yours.")
         }
+        try checkGrowth(Self.muteGrowth, by: caller)
     }
 }

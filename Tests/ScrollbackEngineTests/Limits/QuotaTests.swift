@@ -63,6 +63,117 @@ struct QuotaTests {
         #expect(try harness.store.read { try $0.conversation(.direct(between: "alice", and: "x4")) } == nil)
     }
 
+    @Test("A direct conversation counts against membersPerDay when a user changes settings in it, and not again later")
+    func directSettings() throws {
+        func pin(_ user: UserID, by caller: Caller) throws {
+            let change = StateChange.settings(isMuted: nil, isPinned: true)
+            _ = try harness.done { harness.engine.change(.direct(user), change, by: caller, completion: $0) }
+        }
+        try harness.set { $0.quotas[.members] = 2 }
+        try pin("alice", by: alice)
+        for user: UserID in ["x1", "x2"] { try pin(user, by: alice) }
+        check(refusal { try pin("x3", by: alice) }, .members, 2)
+        #expect(try harness.store.read { try $0.conversation(.direct(between: "alice", and: "x3")) } == nil)
+        // The first message and further settings begin no conversation.
+        try harness.send("hi", to: .direct("x1"), by: "alice")
+        try pin("x2", by: alice)
+        check(refusal { try harness.send("hi", to: .direct("x3"), by: "alice") }, .members, 2)
+        // The other user adds no name by their own settings.
+        try harness.set { $0.quotas[.members] = 1 }
+        try pin("bob", by: Caller(user: "x2"))
+        try pin("alice", by: Caller(user: "x2"))
+    }
+
+    @Test("Banned users who never were members count against membersPerDay")
+    func bans() throws {
+        let own = ConversationID.group("own")
+        try harness.put(own, .init(members: ["bob"]), by: alice)
+        try harness.set { $0.quotas[.members] = 3 }
+        for user: UserID in ["x1", "x2"] { try harness.ban(user, from: own, by: alice) }
+        check(refusal { try harness.ban("x3", from: own, by: alice) }, .members, 3)
+        #expect(try harness.store.read { try $0.user("x3") } == nil)
+        // Members and users with a ban are known already. An ended ban leaves no row.
+        try harness.ban("bob", from: own, by: alice)
+        try harness.ban("x1", from: own, by: alice)
+        try harness.perform(UnbanUser(conversation: own, user: "x1"), by: alice)
+        check(refusal { try harness.ban("x1", from: own, by: alice) }, .members, 3)
+        for user: UserID in ["x3", "x4"] { try harness.ban(user, from: own) }
+    }
+
+    @Test("Mutes, their ends, bans and empty deletions of history count against messageBytesPerDay")
+    func moderationBytes() throws {
+        var permissions = Permissions.standard
+        permissions[.deleteHistory, .group] = .owner
+        let harness = try EngineHarness(permissions: permissions)
+        harness.clock.set(self.harness.clock.now)
+        let own = ConversationID.group("own")
+        try harness.put(own, .init(members: ["bob"]), by: alice)
+        try harness.set {
+            $0.people.notices = true
+            $0.quotas[.messageBytes] = 5000
+        }
+        func count(_ body: (Int) throws -> Void) -> Int {
+            harness.clock.advance(by: 86_400)
+            var count = 0
+            while count < 100, refusal({ try body(count) }) == nil { count += 1 }
+            return count
+        }
+        let head = try harness.head(own, "alice").state.head
+        let mutes = count { try harness.mute("bob", $0.isMultiple(of: 2) ? .forever : nil, in: own, by: alice) }
+        #expect(mutes == 19)
+        #expect(try harness.head(own, "alice").state.head == head + Int64(mutes))
+        // A refused mute does not change the role of the same request either.
+        check(
+            refusal {
+                _ = try harness.done {
+                    harness.engine.putMember(
+                        "bob", role: .moderator, mute: .some(.forever), of: own, by: alice, completion: $0)
+                }
+            }, .messageBytes, 5000)
+        let bob = try harness.engine.members(of: own, after: nil, limit: 9, by: alice).first { $0.id == "bob" }
+        #expect(bob?.role == .member)
+        // An operation that repeats a mute is remembered, so it counts too.
+        let repeated = count { _ in
+            _ = try harness.done {
+                harness.engine.putMember(
+                    "bob", role: nil, mute: .some(nil), of: own, operation: harness.newID(), by: alice, completion: $0)
+            }
+        }
+        #expect(repeated == 19)
+        #expect(count { _ in try harness.ban("bob", from: own, by: alice) } == 19)
+        try harness.delete(.all, of: own, by: alice)
+        let deletions = count { _ in try harness.delete(.all, of: own, operation: harness.newID(), by: alice) }
+        #expect(deletions == 19)
+        // Without an operation ID, nothing is stored.
+        #expect(try harness.delete(.all, of: own, by: alice) == 0)
+    }
+
+    @Test("Trying to create a group whose name is taken counts against groupsPerDay")
+    func takenNames() throws {
+        let carol = Caller(user: "carol")
+        try harness.put(.group("hidden"), by: alice)
+        try harness.set { $0.quotas[.groups] = 3 }
+        for _ in 0..<2 {
+            #expect(refusal { try harness.put(.group("hidden"), by: carol) }?.code == .unknownConversation)
+        }
+        try harness.put(.group("free"), by: carol)
+        check(refusal { try harness.put(.group("hidden"), by: carol) }, .groups, 3)
+        check(refusal { try harness.put(.group("free2"), by: carol) }, .groups, 3)
+        // A request that can't create the group does not show whether the name is taken, and costs nothing.
+        let dora = Caller(user: "dora")
+        for name: Identifier in ["hidden", "missing"] {
+            let invalid = ConversationSettings(isPrivate: true)
+            #expect(refusal { try harness.put(.group(name), invalid, by: dora) }?.parameter == "private")
+            let error = refusal {
+                _ = try harness.done {
+                    harness.engine.putConversation(.group(name), .init(), exists: true, by: dora, completion: $0)
+                }
+            }
+            #expect(error?.code == .unknownConversation)
+        }
+        for index in 0..<3 { try harness.put(.group(Identifier("d\(index)")), by: dora) }
+    }
+
     @Test("Messages, edits, reactions and settings count against messageBytesPerDay, and retries are still answered")
     func messageBytes() throws {
         let first = harness.submission(String(repeating: "x", count: 2000))

@@ -36,6 +36,7 @@ struct StorageSpaceTests {
         let message = harness.submission("first")
         try harness.send(message, to: group, by: "alice")
         try harness.perform(PutDraft(conversation: group, draft: RawJSON(known: #"{"text":"one"}"#)), by: alice)
+        try harness.make(.group("empty"), members: [])
         volume.free.withLock { $0 = 499 }
         harness.clock.advance(by: 2)
         func isRefused(_ body: () throws -> Void) -> Bool {
@@ -65,7 +66,16 @@ struct StorageSpaceTests {
             isRefused {
                 try harness.perform(PutDraft(conversation: group, draft: RawJSON(known: #"{"text":"two"}"#)), by: alice)
             })
-        #expect(harness.engine.space.refusals == 10)
+        let pin = StateChange.settings(isMuted: nil, isPinned: true)
+        #expect(
+            isRefused { _ = try harness.done { harness.engine.change(.direct("x"), pin, by: alice, completion: $0) } })
+        #expect(isRefused { try harness.mute("bob", .forever, in: group) })
+        #expect(isRefused { try harness.ban("x", from: group) })
+        #expect(isRefused { try harness.block("x", by: "alice") })
+        #expect(isRefused { try harness.delete(.all, of: .group("empty"), operation: harness.newID()) })
+        #expect(harness.engine.space.refusals == 15)
+        _ = try harness.done { harness.engine.change(group, pin, by: alice, completion: $0) }
+        try harness.block("x", isOn: false, by: "alice")
         try harness.perform(PutDraft(conversation: group, draft: nil), by: alice)
         #expect(try harness.page(of: group, by: "bob").texts == ["first"])
         try harness.read(group, to: 1, by: "bob")

@@ -16,6 +16,9 @@ extension BanUser: WriteOperation {
             throw ChatError(
                 .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
         }
+        let growth = try transaction.growth(of: ban, from: row)
+        try transaction.checkGrowth(growth, by: caller)
+        try transaction.recordGrowth(growth, by: caller)
         try transaction.store.put(BanRow(conversation: row.number, ban: ban))
         // An erasure or an export finds the ban of a user without a membership by this.
         try transaction.recordParticipant(in: row.number, as: user)
@@ -55,6 +58,14 @@ extension Ban {
 }
 
 extension Transaction {
+    /// Returns what a ban adds to the store: rows of the ban and of the audit log, and a notice.
+    ///
+    /// A name of which the conversation has no row counts as an added user.
+    fileprivate func growth(of ban: Ban, from row: ConversationRow) throws -> Growth {
+        let isKnown = try member(ban.id, of: row.number) != nil || store.ban(of: ban.id, in: row.number) != nil
+        return Growth(members: isKnown ? 0 : 1, messageBytes: (ban.reason?.utf8.count ?? 0) + Self.rowBytes)
+    }
+
     /// A conversation that the caller may ban users from.
     ///
     /// - Throws: `invalid-parameter` for a public channel, which has no bans of its own; `forbidden`.
