@@ -42,7 +42,7 @@ extension Conversation {
             // with the actual ones.
             for upload in try writer.reader.uploads(of: id) {
                 guard let url = upload.url else { continue }
-                submission.content = submission.content.replacingFile(upload.media, with: url)
+                submission.content = submission.content.replacingFile(upload.media, with: .remote(url))
             }
             submission.attributes = edit.applied(to: submission.attributes)
             return try writer.replace(messageEncryption.seal(submission, to: name))

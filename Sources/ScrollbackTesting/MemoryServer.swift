@@ -11,6 +11,8 @@ final class MemoryServer: Sendable {
     private let running: Mutex<Running>
     /// The key of the clients' checkpoints, which survives restarts.
     private let checkpointKey = Checkpoints.makeKey()
+    /// The bytes of files, which survive restarts, as those in a bucket.
+    private let media = MemoryMediaStore()
     private let limiter: RateLimiter?
     private let clock: @Sendable () -> Date
     /// Records the pushes.
@@ -40,7 +42,7 @@ final class MemoryServer: Sendable {
     ) throws {
         self.limiter = limiter
         self.clock = clock
-        running = Mutex(try Self.start(store, services, checkpointKey, limiter, clock))
+        running = Mutex(try Self.start(store, media, services, checkpointKey, limiter, clock))
         ticker = DispatchSource.makeTimerSource(queue: .global())
         ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
         ticker.setEventHandler { [weak self] in
@@ -52,12 +54,12 @@ final class MemoryServer: Sendable {
     }
 
     private static func start(
-        _ store: any MessageStore, _ services: RecordingPushGateway, _ key: [UInt8],
+        _ store: any MessageStore, _ media: MemoryMediaStore, _ services: RecordingPushGateway, _ key: [UInt8],
         _ limiter: RateLimiter?, _ clock: @escaping @Sendable () -> Date
     ) throws -> Running {
         // A test machine may be slow, and its searches read every message.
         let engine = try Engine(
-            store: store, gateway: services, checkpointKey: key, clock: clock,
+            store: store, media: media, gateway: services, checkpointKey: key, clock: clock,
             searchTime: SearchTime(limit: .seconds(3_600)))
         let sessions = SessionServices(
             engine: engine,
@@ -75,7 +77,7 @@ final class MemoryServer: Sendable {
     /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
     func restart(with store: any MessageStore) throws {
         engine.commits.close()
-        let next = try Self.start(store, services, checkpointKey, limiter, clock)
+        let next = try Self.start(store, media, services, checkpointKey, limiter, clock)
         running.withLock { $0 = next }
         // New connections reach the new server, so these are all of the old one.
         for connection in state.withLock({ Array($0.connections.values) }) {

@@ -105,6 +105,9 @@ extension Driver {
             return await dropConnection()
         }
         if case .failure(let error) = outcome, error.code == .unknownMedia, await reupload(id) { return }
+        if case .failure(let error) = outcome, error.code == .unknownMedia, case .send = request {
+            outcome = .failure(Self.missingFile(error))
+        }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
         if let item = outbox[id], item.isFailed {
             do {
@@ -115,6 +118,25 @@ extension Driver {
         }
         // A conversation that the server lost is deleted when its last queued message has failed.
         if case .failure(let error) = outcome, error.code == .unknownConversation { await recoverFromRollback() }
+        // Another device of the user sent the message first, in an older or newer version.
+        if case .failure(let error) = outcome, error.code == .conflict, case .send(let request) = request {
+            await removeIfStored(id, in: request.conversation)
+        }
+    }
+
+    func uploadEnded(_ id: MessageID, _ result: Result<Void, ChatError>) async {
+        core.uploads.ended(id)
+        await perform(outbox.uploaded(id, result, now: now, using: &generator))
+        if case .failure(let error) = result, error.code == .unknownConversation { await recoverFromRollback() }
+    }
+
+    /// The error of a message that can't be sent because the server lacks one of its files, which this device can't
+    /// upload again.
+    private static func missingFile(_ error: ChatError) -> ChatError {
+        ChatError(
+            .unknownMedia,
+            "The server has no file of this message that you may send, and the file is not stored on this device. "
+                + "Delete the message and send the file again.", parameter: error.parameter, cause: error)
     }
 
     /// Uploads the files of a message again, if the server no longer has them.

@@ -15,7 +15,9 @@ extension Driver {
             do {
                 // This precedes every checkpoint of this connection. If the process ends, the next connection repeats
                 // it.
-                try await core.store.write { try $0.adoptRollback(lostAfter: time) }
+                try await core.store.write { [files = core.files] writer in
+                    try writer.adoptRollback(lostAfter: time, files: files)
+                }
             } catch {
                 return await storeFailed(error)
             }
@@ -64,6 +66,30 @@ extension Driver {
         } catch {
             guard error.code != .localStorage else { return await storeFailed(error) }
             retry(after: error)
+        }
+    }
+
+    /// Removes messages from the outbox that failed on this device, and that another device of the user sent.
+    ///
+    /// Both devices send a message that the server lost, but only one may have its file.
+    func removeStored(_ messages: some Sequence<Message>) async {
+        for message in messages where message.sender == core.user && outbox[message.id]?.isFailed == true {
+            do {
+                try await core.store.write { try $0.removeFromOutbox(message.id) }
+            } catch {
+                return await storeFailed(error)
+            }
+            await perform(outbox.answered(message.id, Result<Void, ChatError>.success(()), now: now, using: &generator))
+        }
+    }
+
+    /// Removes a failed message from the outbox if the log has it.
+    func removeIfStored(_ id: MessageID, in conversation: ConversationID) async {
+        do {
+            let message = try await core.store.read { try $0.asStored.message(id, in: conversation) }
+            if let message { await removeStored([message]) }
+        } catch {
+            await storeFailed(error)
         }
     }
 }

@@ -64,6 +64,7 @@ extension Driver {
                 switch outcome.input {
                 case .live(.message(let message)):
                     messageReceived(from: message.sender, in: message.conversation)
+                    await removeStored([message])
                     core.notify(.message(message))
                 case .live(.changed(_, _, .message(let message))): core.notify(.changed(message))
                 default: break
@@ -190,6 +191,7 @@ extension Driver {
             fetchHeads(outcomes.filter(\.needsHead).map(\.conversation))
             for outcome in outcomes {
                 guard case .sync(let sync, _) = outcome.input, !outcome.edit.isStale else { continue }
+                await removeStored(sync.page.messages)
                 for message in sync.page.messages { core.notify(.message(message)) }
             }
             await applyReleased()

@@ -184,9 +184,7 @@ final class Driver {
                 outbox.enqueue(
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
             await reconnectNow()
-        case .uploaded(let id, let result):
-            core.uploads.ended(id)
-            await perform(outbox.uploaded(id, result, now: now, using: &generator))
+        case .uploaded(let id, let result): await uploadEnded(id, result)
         case .retry(let id, let reply):
             let waits = outbox[id] != nil
             await perform(outbox.retry(id, now: now))

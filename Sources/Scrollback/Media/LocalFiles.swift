@@ -171,6 +171,12 @@ package struct LocalFiles: Sendable {
         }
     }
 
+    /// Returns whether a file is stored completely; a file of another size is left from a power failure.
+    package func isStored(_ hash: String, size: Int64) -> Bool {
+        let values = try? FileManager.default.attributesOfItem(atPath: url(of: hash).path)
+        return (values?[.size] as? NSNumber)?.int64Value == size
+    }
+
     /// Deletes partial downloads that were abandoned.
     package func removePartials(olderThan time: Date) {
         for file in partials {
@@ -253,11 +259,7 @@ package struct LocalFiles: Sendable {
         return (hash.finalize().hexadecimal, size, prefix)
     }
 
-    /// Returns whether the file is stored; a file of another size is left from a power failure.
-    private func isStored(_ stored: Stored) -> Bool {
-        let values = try? FileManager.default.attributesOfItem(atPath: url(of: stored.hash).path)
-        return (values?[.size] as? NSNumber)?.int64Value == stored.size
-    }
+    private func isStored(_ stored: Stored) -> Bool { isStored(stored.hash, size: stored.size) }
 
     private func keep(_ file: URL, as stored: Stored) throws {
         let place = url(of: stored.hash)

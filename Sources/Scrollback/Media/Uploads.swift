@@ -106,10 +106,11 @@ package final class Uploads: Sendable {
     // MARK: One message
 
     private func upload(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
-        let (uploads, conversation, isEncrypted) = try await core.store.read { reader in
+        let (uploads, conversation, isEncrypted, isFrozen) = try await core.store.read { reader in
             let pending = try reader.asStored.pending(message)
             let isEncrypted = pending?.submission.content.encrypted != nil
-            return (try reader.uploads(of: message), pending?.conversation, isEncrypted)
+            let isFrozen = try reader.item(of: message)?.isFrozen == true
+            return (try reader.uploads(of: message), pending?.conversation, isEncrypted, isFrozen)
         }
         guard let conversation else { throw ChatError(.cancelled, "The message was cancelled.") }
         let total = uploads.reduce(0) { $0 + $1.size }
@@ -126,7 +127,8 @@ package final class Uploads: Sendable {
                 core.changes.changed(only: conversation)
             }
             if !upload.isDone {
-                if let uploader = core.mediaSettings.uploader {
+                // The content of a message that was transmitted refers to files on the chat server.
+                if !isFrozen, let uploader = core.mediaSettings.uploader {
                     try await uploadWithAppUploader(upload, to: uploader, core, reportProgress)
                 } else {
                     var upload = upload
@@ -161,8 +163,13 @@ package final class Uploads: Sendable {
                     throw error
                 }
                 attempts += 1
-                guard [.unknownUpload, .unknownMedia].contains(error.code), attempts < Self.maximumAttempts else {
-                    throw error.isTokenError ? error.asTemporary : error
+                guard error.isTakenID || [.unknownUpload, .unknownMedia].contains(error.code),
+                    attempts < Self.maximumAttempts
+                else { throw error.isTokenError ? error.asTemporary : error }
+                if error.isTakenID {
+                    let (taken, now) = (upload, core.clock())
+                    let renamed = try await core.store.write { try $0.assignNewID(to: taken, now: now) }
+                    upload.media = renamed.media
                 }
                 upload.resource = nil
             }
@@ -274,7 +281,8 @@ package final class Uploads: Sendable {
             if let error = pending.decryptionError { throw error }
             for upload in uploads {
                 guard let url = upload.url else { continue }
-                pending.submission.content = pending.submission.content.replacingFile(upload.media, with: url)
+                pending.submission.content = pending.submission.content.replacingFile(
+                    upload.media, with: .remote(url))
                 try writer.save(LocalFile(hash: upload.hash, size: upload.size), as: url.absoluteString, now: now)
             }
             _ = try writer.replace(messageEncryption.seal(pending.submission, to: pending.conversation))
@@ -287,6 +295,9 @@ package final class Uploads: Sendable {
 }
 
 extension ChatError {
+    /// Whether the server has another user's file with the ID of the upload.
+    fileprivate var isTakenID: Bool { code == .conflict && parameter == "id" }
+
     fileprivate var isTokenError: Bool { [.invalidToken, .tokenExpired, .tokenRevoked].contains(code) }
 
     fileprivate var asTemporary: ChatError {

@@ -71,16 +71,17 @@ extension LocalWriter {
     /// Prepares for a new sync because the server's store went back to an earlier state.
     ///
     /// The user's own messages that the server may have lost are kept in the outbox until the server has answered
-    /// whether it has them. All conversations and profiles are fetched again. This method can be called repeatedly.
+    /// whether it has them. Their files are kept too, if they are stored on this device. All conversations and profiles
+    /// are fetched again. This method can be called repeatedly.
     ///
     /// - Parameter time: The time after which messages may be lost.
-    package func adoptRollback(lostAfter time: Timetoken) throws {
-        try keepOwnMessages(since: time)
+    package func adoptRollback(lostAfter time: Timetoken, files: LocalFiles) throws {
+        try keepOwnMessages(since: time, files: files)
         try db.execute(sql: "UPDATE conversation SET moved = \(Self.outdatedCommit) WHERE epoch IS NOT NULL")
         try db.execute(sql: "UPDATE person SET fetchedAt = 0")
     }
 
-    private func keepOwnMessages(since time: Timetoken) throws {
+    private func keepOwnMessages(since time: Timetoken, files: LocalFiles) throws {
         let found = try Row.fetchAll(
             db,
             sql: """
@@ -99,15 +100,17 @@ extension LocalWriter {
             _ = try insert(submission, to: id, now: message.sentAt)
             try db.cachedStatement(sql: "UPDATE outbox SET state = 'unconfirmed', isFrozen = 1 WHERE id = ?")
                 .execute(arguments: [message.id.data])
+            try recreateUploads(of: message.id, with: content, from: files)
         }
     }
 
-    /// Queues a message that the server lost, or marks it as failed if it is old.
+    /// Queues a message that the server lost with its files, or marks it as failed if it is old.
     ///
     /// - Returns: The item, or `nil` if the message is not waiting for this.
     package func requeue(_ id: MessageID, now: Date) throws -> OutboxItem? {
         guard try reader.isUnconfirmed(id), var item = try reader.item(of: id) else { return nil }
         item.state = .queued
+        item.needsUpload = try !reader.uploads(of: id).isEmpty
         if now.timeIntervalSince(item.createdAt) > Self.resendAge {
             item.state = .failed(
                 ChatError(

@@ -16,7 +16,7 @@ extension EncryptedTable {
         EncryptedTable("person", key: ["user"], texts: ["profile"]),
         EncryptedTable("draft", key: ["conversation"], texts: ["body"]),
         EncryptedTable("extension", key: ["conversation", "message"], texts: ["body"]),
-        EncryptedTable("upload", key: ["media"], texts: ["name", "url"]),
+        EncryptedTable("upload", key: ["media", "message"], binding: ["media"], texts: ["name", "url"]),
     ]
 }
 

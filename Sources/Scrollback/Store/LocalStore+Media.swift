@@ -96,11 +96,12 @@ extension LocalWriter {
 
     /// Stores the progress of an upload.
     package func save(_ upload: LocalUpload) throws {
-        try db.cachedStatement(sql: "UPDATE upload SET resource = ?, url = ?, isDone = ? WHERE media = ?")
-            .execute(arguments: [
-                upload.resource, try reader.stored(upload.url?.absoluteString, "url", of: .upload(upload.media)),
-                upload.isDone, upload.media.description,
-            ])
+        try db.cachedStatement(
+            sql: "UPDATE upload SET resource = ?, url = ?, isDone = ? WHERE media = ? AND message = ?"
+        ).execute(arguments: [
+            upload.resource, try reader.stored(upload.url?.absoluteString, "url", of: .upload(upload.media)),
+            upload.isDone, upload.media.description, upload.message.data,
+        ])
     }
 
     /// Resets the uploads of a message, except files that the app's own uploader stored.
@@ -111,6 +112,60 @@ extension LocalWriter {
             sql: "UPDATE upload SET resource = NULL, isDone = 0 WHERE message = ? AND url IS NULL"
         ).execute(arguments: [message.data])
         return db.changesCount > 0
+    }
+
+    /// Recreates the uploads of a message that the server may have lost, for its files that are stored on this device.
+    ///
+    /// A quote does not need the file of the quoted message.
+    func recreateUploads(of message: MessageID, with content: MessageContent, from files: LocalFiles) throws {
+        let media = content.media
+        for (ordinal, reference) in content.fileReferences.enumerated() where !reference.isQuoted {
+            let place = Media(.hosted(reference.id))
+            guard let file = try reader.file(place.key), files.isStored(file.hash, size: file.size) else { continue }
+            let thumbnail = try reader.file(place.thumbnailKey).flatMap { thumbnail in
+                files.isStored(thumbnail.hash, size: thumbnail.size) ? thumbnail.hash : nil
+            }
+            try insert(
+                LocalUpload(
+                    media: reference.id, message: message, type: reference.type ?? .file, name: media?.name,
+                    mediaType: media?.mediaType ?? "application/octet-stream", hash: file.hash, size: file.size,
+                    thumbnail: thumbnail),
+                ordinal: ordinal)
+        }
+    }
+
+    /// Gives a file of a queued message a new ID, because the server has another user's file with its ID.
+    ///
+    /// Another user can have uploaded the file first, if both sent it and the server lost both messages.
+    ///
+    /// - Returns: The upload with the new ID.
+    /// - Throws: The error of the decryption if the message can't be decrypted on this device, and therefore not be
+    ///   changed. `cancelled` if the message left the outbox.
+    package func assignNewID(to upload: LocalUpload, now: Date) throws -> LocalUpload {
+        guard var pending = try reader.pending(upload.message) else {
+            throw ChatError(.cancelled, "The message was cancelled.")
+        }
+        if let error = pending.decryptionError { throw error }
+        var renamed = upload
+        renamed.media = MediaID()
+        renamed.resource = nil
+        try db.cachedStatement(
+            sql: "UPDATE upload SET media = ?, name = ?, resource = NULL WHERE media = ? AND message = ?"
+        ).execute(arguments: [
+            renamed.media.description, try reader.stored(upload.name, "name", of: .upload(renamed.media)),
+            upload.media.description, upload.message.data,
+        ])
+        pending.submission.content = pending.submission.content.replacingFile(
+            upload.media, with: .hosted(renamed.media))
+        try replaceLost(pending)
+        let place = Media(.hosted(renamed.media))
+        try save(LocalFile(hash: upload.hash, size: upload.size), as: place.key, now: now)
+        if let thumbnail = upload.thumbnail,
+            let file = try reader.file(Media(.hosted(upload.media)).thumbnailKey), file.hash == thumbnail
+        {
+            try save(file, as: place.thumbnailKey, now: now)
+        }
+        return renamed
     }
 
     func removeUploads(of message: MessageID) throws {

@@ -210,6 +210,19 @@ extension LocalWriter {
         return db.changesCount > 0
     }
 
+    /// Replaces the content of a message that the server lost.
+    ///
+    /// If the server has the message nevertheless, it refuses the changed one.
+    func replaceLost(_ message: PendingMessage) throws {
+        let submission =
+            try reader.messageEncryption?.seal(message.submission, to: message.conversation) ?? message.submission
+        try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send'")
+            .execute(arguments: [
+                try reader.stored(OutboxRequest.draft(of: submission), "body", of: .outbox(message.id)),
+                message.id.data,
+            ])
+    }
+
     package func save(_ item: OutboxItem) throws {
         var state = "queued"
         var until: Double?

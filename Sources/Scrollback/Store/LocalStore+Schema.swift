@@ -221,6 +221,29 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     """)
         }
+        registerSeveralMessagesOfAFile(in: &migrator)
         return migrator
+    }
+
+    /// Two queued messages can have the same file, if the server lost both.
+    private static func registerSeveralMessagesOfAFile(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("13") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE newUpload (
+                        media TEXT NOT NULL, message BLOB NOT NULL, ordinal INTEGER NOT NULL,
+                        type TEXT NOT NULL, name TEXT, mediaType TEXT NOT NULL,
+                        hash TEXT NOT NULL, size INTEGER NOT NULL, thumbnail TEXT,
+                        resource TEXT, url TEXT, isDone INTEGER NOT NULL, PRIMARY KEY (media, message)
+                    ) WITHOUT ROWID;
+                    INSERT INTO newUpload
+                        SELECT media, message, ordinal, type, name, mediaType, hash, size, thumbnail, resource, url,
+                            isDone
+                        FROM upload;
+                    DROP TABLE upload;
+                    ALTER TABLE newUpload RENAME TO upload;
+                    CREATE INDEX uploadMessage ON upload (message, ordinal);
+                    """)
+        }
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackWire
 
 /// What a transaction changed that nodes have in memory.
 ///
 /// A note has it as JSON. A node ignores members and events that it does not know, which a newer version wrote.
-struct CommitEffects: Sendable {
+package struct CommitEffects: Sendable {
     /// The events, without those that only webhooks receive.
     var events: [Event] = []
     /// The webhook deliveries, pushes and quotas that the transaction stored.
@@ -17,7 +17,7 @@ struct CommitEffects: Sendable {
     }
 
     /// The body of the note.
-    var body: [UInt8] {
+    package var body: [UInt8] {
         var writer = JSONWriter(reserving: 256 + 512 * events.count)
         writer.object { writer in
             writer.key("events")
@@ -43,7 +43,7 @@ struct CommitEffects: Sendable {
     }
 
     /// Reads the body of a note.
-    init(body: [UInt8]) throws(ChatError) {
+    package init(body: [UInt8]) throws(ChatError) {
         guard !body.isEmpty else { return }
         var reader = try JSONReader(body)
         try reader.object { (name, value) throws(ChatError) in

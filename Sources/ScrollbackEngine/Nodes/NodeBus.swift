@@ -11,12 +11,12 @@ package protocol NodeBus: AnyObject, Sendable {
 }
 
 /// A message between nodes: one byte for its kind, which is also its version, and its contents.
-enum BusMessage {
+package enum BusMessage: Hashable, Sendable {
     /// The note of a commit.
     case note(CommitNote)
     /// A commit whose note is too large for the bus.
     case commit
-    /// A ``NodeSignal``.
+    /// The bytes of a ``NodeSignal``.
     case signal([UInt8])
 
     private enum Kind: UInt8 {
@@ -30,7 +30,7 @@ enum BusMessage {
         self = note.body.count + 17 <= maximumBytes ? .note(note) : .commit
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         switch self {
         case .note(let note):
             var bytes = [Kind.note.rawValue]
@@ -46,7 +46,7 @@ enum BusMessage {
     /// Decodes a message.
     ///
     /// - Returns: `nil` for a message of a newer version, which this node does not need to understand.
-    init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
         switch kind {
         case .note:

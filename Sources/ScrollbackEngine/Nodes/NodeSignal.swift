@@ -1,10 +1,10 @@
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackWire
 
 /// A message between nodes about connections and typing.
 ///
 /// It is not stored, so a lost signal stays lost.
-enum NodeSignal {
+package enum NodeSignal: Hashable, Sendable {
     case directory(NodeDirectory.Message)
     /// A user types in a conversation, or has stopped. The excluded users receive nothing.
     case typing(ConversationID, UserID, isTyping: Bool, excluded: Set<UserID>)
@@ -16,7 +16,7 @@ enum NodeSignal {
     case close(UserID, device: String?)
 
     /// The JSON form.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
             switch self {
@@ -80,7 +80,7 @@ enum NodeSignal {
     /// Reads a signal.
     ///
     /// - Returns: `nil` if this version does not know the signal.
-    init?(_ bytes: [UInt8]) throws(ChatError) {
+    package init?(_ bytes: [UInt8]) throws(ChatError) {
         var fields = Fields()
         var reader = try JSONReader(bytes)
         try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }

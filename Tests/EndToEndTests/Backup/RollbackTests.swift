@@ -74,6 +74,37 @@ struct RollbackTests {
         try await server.terminate()
     }
 
+    @Test("A lost message is sent again with its file")
+    func lostFile() async throws {
+        let server = try await start()
+        let phone = try await Device.open(server, "alice")
+        try await send(["one"], phone)
+        let copy = server.folder.appending(component: "copy")
+        try FileManager.default.copyItem(at: server.data, to: copy)
+        let data = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
+        let sent = try await phone.conversation(group).send(.file(.data(data, name: "a.bin"))).waitUntilSent()
+        try await server.terminate()
+
+        try server.replaceData(with: copy)
+        try await server.start()
+        let bob = try await Device.open(server, "bob")
+        let isBack = try await eventually {
+            phone.retryConnection()
+            let page = try? await bob.conversation(group).history(.latest, limit: 1, from: .remote)
+            return page?.messages.first?.id == sent.id
+        }
+        #expect(isBack)
+        let shown = try await bob.conversation(group).history(.latest, limit: 1).messages.first
+        let media = try #require(shown?.content?.media)
+        #expect(media == sent.content?.media)
+        #expect(try Data(contentsOf: await bob.media.file(for: media)) == data)
+        await phone.close()
+        await bob.close()
+        #expect(try await server.terminate() == 0)
+        let verdict = try await RunningServer.verdict(server.data)
+        #expect(verdict.isWhole, "\(verdict.text)")
+    }
+
     @Test("`restore --in-place` gives a stopped server's directory a new generation")
     func inPlace() async throws {
         let server = try await start()

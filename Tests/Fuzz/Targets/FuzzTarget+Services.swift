@@ -6,7 +6,7 @@ import ScrollbackPush
 import ScrollbackServer
 import Synchronization
 
-// Answers of other services, and tokens and keys of other issuers.
+// Answers of other services, messages of other nodes, and tokens and keys of other issuers.
 
 extension FuzzTarget {
     /// A status in the first line, then the body.
@@ -60,6 +60,34 @@ extension FuzzTarget {
             // An entity can be longer than its name, but the server accepts no declarations of entities.
             try check(length <= 3 * bytes.count, "The values at \(path) have \(length) bytes.")
         }
+    }
+
+    /// A byte for the kind of message, then its contents.
+    static let nodeMessage = FuzzTarget("node-message", "messages of other nodes", maximumBytes: 16_384) { bytes in
+        guard let message = BusMessage(bytes) else { return }
+        try check(BusMessage(message.bytes) == message, "A message is read differently after it was encoded.")
+        switch message {
+        case .note(let note): try checkEffects(note.body)
+        case .signal(let signal): try checkSignal(signal)
+        case .commit: break
+        }
+    }
+
+    private static func checkEffects(_ body: [UInt8]) throws {
+        guard let effects = accepted({ () throws(ChatError) in try CommitEffects(body: body) }) else { return }
+        let encoded = effects.body
+        guard let again = accepted({ () throws(ChatError) in try CommitEffects(body: encoded) }) else {
+            throw FuzzFailure(description: "A note is refused after it was encoded: \(encoded.text)")
+        }
+        try checkEqual(encoded, again.body, "A note")
+    }
+
+    private static func checkSignal(_ bytes: [UInt8]) throws {
+        guard let signal = accepted({ () throws(ChatError) in try NodeSignal(bytes) }) ?? nil else { return }
+        let encoded = signal.bytes
+        let again = accepted { () throws(ChatError) in try NodeSignal(encoded) } ?? nil
+        // Signals have dictionaries, whose bytes have no order.
+        try check(again == signal, "A signal is not preserved: \(encoded.text)")
     }
 
     /// A token, or its header in the first line and its claims in the second.

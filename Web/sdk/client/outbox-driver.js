@@ -206,10 +206,26 @@ export class OutboxDriver {
     if (error?.code === "timeout") return await this.#driver.dropConnection();
     if (!error && !await this.#store(id, conversation, request, answer.body ?? {})) return;
     if (error?.code === "unknown-media" && await this.#reupload(id)) return;
-    await this.#perform(this.#outbox.answered(id, error, now, random));
+    const isFileMissing = error?.code === "unknown-media" && request.type === "send";
+    await this.#perform(this.#outbox.answered(id, isFileMissing ? missingFile(error) : error, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
     // A conversation that the server lost is deleted when its last queued message has failed.
     if (error?.code === "unknown-conversation") await this.#driver.sync.recoverFromRollback();
+  }
+
+  /**
+   * Removes messages that failed in this browser, and that another device of the user sent. Both send a message that
+   * the server lost, but only one may have its file.
+   *
+   * @param {readonly Message[]} messages
+   */
+  async removeStored(messages) {
+    const { now, random } = this.#driver;
+    for (const { id, sender } of messages) {
+      if (sender !== this.#core.user || this.#outbox.get(id)?.state.type !== "failed") continue;
+      await this.#core.store.write((transaction) => removeFromOutbox(transaction, id), { changesOutbox: true });
+      await this.#perform(this.#outbox.answered(id, null, now, random));
+    }
   }
 
   /**
@@ -288,6 +304,17 @@ export class OutboxDriver {
     await this.#perform(this.#outbox.answered(id, null, now, random));
     return undefined;
   }
+}
+
+/**
+ * The error of a message that can't be sent because the server lacks its file, which this browser can't upload again.
+ *
+ * @param {ScrollbackError} cause
+ */
+function missingFile(cause) {
+  const message = "The server has no file of this message that you may send, and the file is not stored in this " +
+    "browser. Delete the message and send the file again.";
+  return new ScrollbackError("unknown-media", message, { parameter: cause.parameter, cause });
 }
 
 /**

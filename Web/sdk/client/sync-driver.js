@@ -157,6 +157,7 @@ export class SyncDriver {
         const { event } = outcome.input;
         if (event.type === "message") {
           this.#driver.live.messageReceived(event.message.sender, event.conversation);
+          await this.#driver.outbox.removeStored([event.message]);
           this.#core.notify(event);
         } else if (event.type === "changed" && event.change.type === "message") {
           this.#core.notify({ type: "changed", message: event.change.message });
@@ -291,6 +292,7 @@ export class SyncDriver {
     this.fetchHeads(outcomes.filter(({ needsHead }) => needsHead).map(({ conversation }) => conversation));
     for (const { input, isStale } of outcomes) {
       if (input.type !== "sync" || isStale) continue;
+      await this.#driver.outbox.removeStored(input.sync.page.messages);
       for (const message of input.sync.page.messages) this.#core.notify({ type: "message", message });
     }
     await this.applyReleased();
