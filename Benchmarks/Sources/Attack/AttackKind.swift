@@ -16,7 +16,7 @@ enum AttackKind: String, CaseIterable, Codable, ExpressibleByArgument {
     case jpegAsImage = "jpeg-as-image"
     case pngAsImage = "png-as-image"
     case groups, renames, members
-    case users
+    case users, deletes
 
     func summary(_ sizes: AttackSizes) -> String {
         switch self {
@@ -35,6 +35,7 @@ enum AttackKind: String, CaseIterable, Codable, ExpressibleByArgument {
         case .renames: "8 connections rename a group of the measuring user"
         case .members: "8 connections add 1,000 invented names to each new group"
         case .users: "8 connections request 100 profiles of invented names each"
+        case .deletes: "8 connections delete 100 messages with each request"
         }
     }
 

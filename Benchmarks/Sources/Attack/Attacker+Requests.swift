@@ -27,6 +27,45 @@ extension Attacker {
         }
     }
 
+    /// Deletes the attacker's own messages, 100 with each request, and the same ones again after the last.
+    func floodDeletions(connections: Int) async {
+        do {
+            let messages = try ownMessages()
+            await floodRequests(connections: connections) { _, number in
+                let ids = (0..<100).map { #""\#(messages[(number * 100 + $0) % messages.count])""# }
+                return ("POST", Self.group + "/messages/delete", #"{"ids":[\#(ids.joined(separator: ","))]}"#)
+            }
+        } catch {
+            tally.refuse("\(error)")
+        }
+    }
+
+    /// Returns the IDs of the attacker's messages among those that searches find, oldest first.
+    private func ownMessages() throws -> [String] {
+        struct Page: Decodable {
+            struct Message: Decodable {
+                var id: String
+                var seq: Int
+                var sender: String
+            }
+            var messages: [Message]
+        }
+        var web = try RawWebSocket(server, from: .attacker, timeout: 10)
+        defer { web.close() }
+        try web.signIn(token: token, device: "reader")
+        var found: [String] = []
+        var last = 0
+        while true {
+            let request = #""type":"history","conversation":"group:logs","after":"seq:\#(last)","limit":100"#
+            let page = try JSONDecoder().decode(Page.self, from: Data(try web.request(request)))
+            guard let newest = page.messages.map(\.seq).max() else { break }
+            found += page.messages.filter { $0.sender == "mallory" }.map(\.id)
+            last = newest
+        }
+        guard !found.isEmpty else { throw BenchError("no messages to delete") }
+        return found
+    }
+
     /// Uploads pictures whose headers are long to walk.
     func uploadPictures() async {
         let (start, part) = kind.picture

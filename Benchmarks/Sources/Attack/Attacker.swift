@@ -128,6 +128,7 @@ struct Attacker: Sendable {
                 let names = (0..<100).map { #""guess-\#(connection)-\#(number)-\#($0)""# }.joined(separator: ",")
                 return ("POST", "/v1/users/fetch", #"{"users":[\#(names)]}"#)
             }
+        case .deletes: await floodDeletions(connections: 8)
         }
     }
 

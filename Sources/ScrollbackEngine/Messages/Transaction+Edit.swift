@@ -33,7 +33,7 @@ extension Transaction {
         let edit = edit.applying(filterResult)
         try checkReferences(
             of: edit.content, replyTo: nil, by: request.caller, in: row, permissions: permissions,
-            known: message.content.flatMap { MessageContent(known: message.type, json: $0).quote?.id })
+            known: message.quote)
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
         let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
         let known = Set(uses.map(\.media))

@@ -11,18 +11,20 @@ extension Transaction {
     ///
     /// - Parameters:
     ///   - row: The conversation, or `nil` if it does not exist yet.
-    ///   - known: The ID of the message that the stored version of the message quotes.
+    ///   - known: The quote in the stored version of the message. An edit can keep it if the quoted message is gone.
     /// - Throws: `unknown-message` for a message that does not exist or is not visible to the sender.
-    ///   `invalid-parameter` if the quote names another sender or type than the quoted message has.
+    ///   `invalid-parameter` if the quote names another sender or type than the quoted message has, or contains another
+    ///   quote than the quoted message does.
     func checkReferences(
         of content: MessageContent, replyTo: MessageID?, by sender: Caller, in row: ConversationRow?,
-        permissions: Permissions, known: MessageID? = nil
+        permissions: Permissions, known: Quote? = nil
     ) throws {
         if let replyTo, try referenced(replyTo, by: sender, in: row, permissions: permissions) == nil {
             throw Self.unknownReference(replyTo, "replyTo")
         }
-        guard content.type == .reference, content.encrypted == nil, let quote = content.quote, quote.id != known else {
-            return
+        guard content.type == .reference, content.encrypted == nil, let quote = content.quote else { return }
+        if let known, quote.id == known.id, quote.sender == known.sender, quote.content.type == known.content.type {
+            return try quote.checkInner(known.content.quote)
         }
         guard
             let message = try referenced(quote.id, by: sender, in: row, permissions: permissions)
@@ -30,13 +32,8 @@ extension Transaction {
         else {
             throw Self.unknownReference(quote.id, "message.id")
         }
-        // The name of an erased user was replaced after the client copied it.
-        guard quote.sender == message.sender || message.sender.isErasedUser else {
-            throw ChatError.invalidParameter("message.sender", "must be \(message.sender), who sent the quoted message")
-        }
-        guard quote.content.type == message.type || message.type == .reference && quote.content.type == .text else {
-            throw ChatError.invalidParameter("message.type", "must be \(message.type), the type of the quoted message")
-        }
+        try quote.check(sentBy: message.sender, as: message.type)
+        try quote.checkInner(message.quote)
     }
 
     private func referenced(
@@ -61,7 +58,7 @@ extension Transaction {
                     now: now.date),
                 let message = try store.message(id, in: number), access.visible.contains(message.seq)
             else { continue }
-            return message
+            return try access.shown(message, in: store)
         }
         return nil
     }
@@ -71,4 +68,46 @@ extension Transaction {
             .unknownMessage, "Message \(id) does not exist, or you may not see it.",
             parameter: parameter)
     }
+}
+
+extension Quote {
+    /// Checks the sender and the type that a quote names.
+    ///
+    /// - Parameter path: Where the quote is in the content of the message.
+    fileprivate func check(
+        sentBy sender: UserID, as type: MessageType, at path: String = "message"
+    ) throws(ChatError) {
+        // The name of an erased user was replaced after the client copied it.
+        guard self.sender == sender || sender.isErasedUser else {
+            throw .invalidParameter("\(path).sender", "must be \(sender), who sent the quoted message")
+        }
+        // A quote of a quote can copy only its text.
+        guard content.type == type || type == .reference && content.type == .text else {
+            throw .invalidParameter("\(path).type", "must be \(type), the type of the quoted message")
+        }
+    }
+
+    /// Checks that a quote inside of this quote is a copy of the one that the quoted message has.
+    ///
+    /// That one was checked when the quoted message was sent. Its message need not be visible to the sender.
+    ///
+    /// - Parameters:
+    ///   - original: The quote in the quoted message, if it has one that the server can read.
+    ///   - path: Where this quote is in the content of the message.
+    fileprivate func checkInner(_ original: Quote?, at path: String = "message") throws(ChatError) {
+        guard let inner = content.quote else { return }
+        let innerPath = "\(path).content.message"
+        guard let original, inner.id == original.id else {
+            throw .invalidParameter(
+                "\(innerPath).id",
+                "must be the message that \(id) quotes. Copy the text of that quote alone, with the type text.")
+        }
+        try inner.check(sentBy: original.sender, as: original.content.type, at: innerPath)
+        try inner.checkInner(original.content.quote, at: innerPath)
+    }
+}
+
+extension MessageRow {
+    /// The quote, if the message has one that the server can read.
+    var quote: Quote? { content.flatMap { MessageContent(known: type, json: $0).quote } }
 }

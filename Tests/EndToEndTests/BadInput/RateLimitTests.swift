@@ -73,6 +73,25 @@ struct RateLimitTests {
         try await server.terminate()
     }
 
+    @Test("A deletion takes a token for each message, over HTTP and the WebSocket")
+    func deletions() async throws {
+        let server = try await RunningServer.start(["--write-rate", "0.001", "--write-burst", "100"])
+        _ = try await server.admin().call("PUT", "/v1/conversations/group:g", #"{"members":["alice"]}"#)
+        let api = try await server.api("alice")
+        func ids(_ count: Int) -> String { "[" + (0..<count).map { _ in "\"\(UUID())\"" }.joined(separator: ",") + "]" }
+        func delete(_ count: Int) async throws -> Answer {
+            try await api.call("POST", "/v1/conversations/group:g/messages/delete", "{\"ids\":\(ids(count))}")
+        }
+        #expect(try await delete(60).status == 200)
+        let refused = try await delete(60)
+        #expect(refused.status == 429 && refused.code == "rate-limited", "\(refused)")
+        let socket = try await TestSocket.signedIn(server, "alice")
+        func frame(_ count: Int) -> String { #""type":"delete","conversation":"group:g","ids":\#(ids(count))"# }
+        #expect(try await socket.request(frame(60)).string("code") == "rate-limited")
+        #expect(try await socket.request(frame(30)).int("deleted") == 0)
+        try await server.terminate()
+    }
+
     @Test("The holder of a link to a file can't use up the limit of the user who made it")
     func links() async throws {
         let server = try await RunningServer.start(["--read-rate", "0.001", "--read-burst", "3"])

@@ -96,6 +96,81 @@ struct ReferenceTests {
         try harness.send(submission(quote(old.id), replyTo: old.id, harness), to: group, by: "bob")
     }
 
+    @Test("A quote inside of a quote is the one of the quoted message, at any depth")
+    func nestedQuotes() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.make(.group("other"), members: ["alice"])
+        let (old, hidden) = (harness.submission("old"), harness.submission("old"))
+        try harness.send(old, to: group, by: "alice")
+        try harness.send(hidden, to: .group("other"), by: "alice")
+        // Bob can copy a quote of a message that he can't see.
+        let first = submission(quote(hidden.id), harness)
+        try harness.send(first, to: group, by: "alice")
+        let second = submission(quote(first.id, "alice", first.content), harness)
+        try harness.send(second, to: group, by: "bob")
+        try harness.send(submission(quote(second.id, "bob", second.content), harness), to: group, by: "bob")
+
+        func parameter(_ content: MessageContent) -> String? {
+            let error = refusal { try harness.send(submission(content, harness), to: group, by: "bob") }
+            #expect(error?.code == .invalidParameter)
+            return error?.parameter
+        }
+        let inner = "message.content.message"
+        #expect(parameter(quote(first.id, "alice", quote(hidden.id, "bob"))) == "\(inner).sender")
+        #expect(parameter(quote(first.id, "alice", quote(old.id))) == "\(inner).id")
+        let picture = MessageContent(known: .image, json: RawJSON(known: #"{"url":"https://example.com/a.jpg"}"#))
+        #expect(parameter(quote(first.id, "alice", quote(hidden.id, "alice", picture))) == "\(inner).type")
+        let deeper = quote(first.id, "alice", quote(hidden.id, "bob"))
+        #expect(parameter(quote(second.id, "bob", deeper)) == "\(inner).content.message.sender")
+        // A message that quotes nothing, or whose quote is gone, has no quote to copy.
+        #expect(parameter(quote(old.id, "alice", quote(hidden.id))) == "message.type")
+        try harness.delete(first.id, in: group, by: alice)
+        #expect(parameter(quote(first.id, "alice", first.content)) == "\(inner).id")
+        #expect(try harness.head(group, "alice").state.head == 4)
+    }
+
+    @Test("A former member can't copy a quote that was edited into a message later")
+    func nestedQuoteOfFormerMember() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.make(.group("other"), members: ["bob"])
+        let (old, new) = (harness.submission("old"), harness.submission("new"))
+        for message in [old, new] { try harness.send(message, to: group, by: "alice") }
+        let first = submission(quote(old.id), harness)
+        try harness.send(first, to: group, by: "alice")
+        try harness.leave(group, "bob")
+        _ = try harness.done {
+            harness.engine.edit(first.id, in: group, MessageEdit(quote(new.id)), by: alice, completion: $0)
+        }
+        let copy = submission(quote(first.id, "alice", quote(new.id)), harness)
+        let error = refusal { try harness.send(copy, to: .group("other"), by: "bob") }
+        #expect(error?.parameter == "message.content.message.id")
+    }
+
+    @Test("An edit can't put a made up sender into a quote whose message stays the same")
+    func forgedEdits() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        let old = harness.submission("old")
+        try harness.send(old, to: group, by: "alice")
+        let mine = submission(quote(old.id), harness)
+        try harness.send(mine, to: group, by: "bob")
+        func edit(_ content: MessageContent) throws {
+            _ = try harness.done {
+                harness.engine.edit(
+                    mine.id, in: group, MessageEdit(content), by: Caller(user: "bob"), completion: $0)
+            }
+        }
+        #expect(refusal { try edit(quote(old.id, "bob")) }?.parameter == "message.sender")
+        #expect(refusal { try edit(quote(old.id, "alice", quote(mine.id, "bob"))) }?.parameter == "message.type")
+        try edit(quote(old.id, "alice", .text("edited")))
+        // The quoted message is gone, and the quote stays as it was.
+        try harness.delete(DeleteRange(from: nil, to: .seq(2)), of: group)
+        try edit(quote(old.id, "alice", .text("edited again")))
+        #expect(refusal { try edit(quote(old.id, "bob")) }?.code == .unknownMessage)
+    }
+
     @Test("An edit can change the text of a quote, and the quoted message only to a visible one")
     func edits() throws {
         let harness = try EngineHarness()

@@ -47,7 +47,7 @@ struct RateLimiterTests {
         for _ in 0..<100 { #expect(limiter.take(EngineHarness.admin, .message, now: start) == nil) }
     }
 
-    @Test("A request takes a token for each user that it names, also at the longest `retryAfter`")
+    @Test("A request takes a token for each user that it names or message that it deletes, also at the longest wait")
     func tokens() throws {
         let limiter = RateLimiter([.lookup: RateLimiter.Rate(perSecond: 10, burst: 100)])
         #expect(limiter.take(alice, .lookup, tokens: 60, now: start) == nil)
@@ -60,6 +60,10 @@ struct RateLimiterTests {
         #expect(FetchUsers(users: names).tokens == 7)
         #expect(FetchPresence(users: names).tokens == 7)
         #expect(FetchPresence(users: names, isOn: false).tokens == 1)
+        let ids = (1...7).map { MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | $0) }
+        for audience: DeletionAudience in [.everyone, .me] {
+            #expect(DeleteMessages(conversation: .group("g"), ids: ids, audience: audience).tokens == 7)
+        }
     }
 
     @Test("The standard limits let a client resume 1,000 conversations")
@@ -69,6 +73,16 @@ struct RateLimiterTests {
         for _ in 0..<10 { #expect(limiter.take(alice, .lookup, tokens: 100, now: start) == nil) }
         for _ in 0..<1_000 { #expect(limiter.take(alice, .write, now: start) == nil) }
         #expect(Set(RateLimiter.standard.keys) == Set(CostClass.limited))
+    }
+
+    @Test("The standard limits let a user delete 1,000 messages at once, and then 50 a second")
+    func deletions() throws {
+        let limiter = RateLimiter()
+        let tokens = DeleteMessages.maximumIDs
+        for _ in 0..<10 { #expect(limiter.take(alice, .write, tokens: tokens, now: start) == nil) }
+        let wait = try #require(limiter.take(alice, .write, tokens: tokens, now: start)?.retryAfter)
+        #expect((2...2.002).contains(wait))
+        #expect(limiter.take(alice, .write, tokens: tokens, now: start + wait) == nil)
     }
 
     @Test("A clock that steps back neither removes nor adds allowance")

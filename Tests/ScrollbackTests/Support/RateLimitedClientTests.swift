@@ -51,6 +51,29 @@ struct RateLimitedClientTests {
         await server.close()
     }
 
+    @Test("A client above the limit deletes all messages, and repeats a refused deletion once")
+    func deletions() async throws {
+        let server = try server(.write, 100, burst: 100)
+        try await server.makeGroup("g", members: ["alice"])
+        let chat = try await server.client("alice")
+        let conversation = chat.conversation(.group("g"))
+        var ids: [MessageID] = []
+        for number in 0..<150 {
+            let handle = try await conversation.send(.text("message \(number)"))
+            _ = try await handle.waitUntilSent()
+            ids.append(handle.id)
+        }
+        for start in [0, 75] {
+            try await conversation.delete(Array(ids[start..<start + 75]), for: .everyone).waitForCompletion()
+        }
+        let left = try server.messages(in: .group("g"))
+        #expect(left.count == 150 && left.allSatisfy(\.isDeleted))
+        // The second deletion is refused, because 25 tokens are left.
+        let sent = server.requests(of: "alice")["delete"] ?? 0
+        #expect(sent == 3, "\(sent) requests")
+        await server.close()
+    }
+
     @Test("A subscription that the server has no time for waits, and the app sees no error")
     func subscriptions() async throws {
         let server = try server(.read, 4, burst: 8)

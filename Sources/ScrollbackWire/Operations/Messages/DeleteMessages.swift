@@ -62,6 +62,8 @@ package struct DeleteMessages: ClientOperation {
         audience = try request.deletionAudience()
     }
 
+    package var tokens: Int { max(1, ids.count) }
+
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
         writer.key("ids")
