@@ -35,7 +35,7 @@ struct FormerMemberScene {
             case .publicChannel: ("community:\(tag)/open", "community:\(tag)")
             case .privateChannel: ("community:\(tag)/closed", "community:\(tag)/closed")
             }
-        // The end of the membership in a private channel does not end the membership in the community, whose members bob may see.
+        // Bob stays a member of the community of a private channel, and may see its members.
         let name = "\(kind == .privateChannel ? "new" : Self.marker)-\(tag)"
         values = [
             "TAG": tag, "P": id, "PATH": id.replacing("/", with: "%2F"), "BOB": "bob-\(tag)",
