@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension Transaction {
     /// The most pinned messages of a conversation.
-    private static let maximumPins = 100
+    static let maximumPins = 100
 
     /// Checks an action that pins a message.
     func checkPin(_ value: String, of message: MessageRow, in row: ConversationRow) throws {

@@ -12,7 +12,7 @@ private enum FormerMemberUse: Sendable {
     static func one(_ request: String, _ statuses: Int...) -> FormerMemberUse { .asks([request], Set(statuses)) }
 }
 
-/// Calls every operation as a removed member, after everything in the conversation was changed.
+/// Calls every operation as a former member, after everything in the conversation was changed.
 @Suite(.serverFixture) struct FormerMemberRequestTests {
     private static let own = FormerMemberUse.readsNoConversation("only the caller's own data")
     private static let admins = FormerMemberUse.readsNoConversation("only administrators may call it")
@@ -22,8 +22,8 @@ private enum FormerMemberUse: Sendable {
 
     private static let p = "/v1/conversations/{PATH}"
     private static let edited = "\(p)/messages/{EDITED}"
-    private static let all = #"["{EDITED}","{REACTED}","{ROOT}","{OWN}","{FILE}","{PICTURE}","{REPLY}","{LATER}"]"#
-    private static let names = ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER"]
+    private static let names = ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "POLL", "REPLY", "LATER"]
+    private static let all = "[" + names.map { #""{\#($0)}""# }.joined(separator: ",") + "]"
     private static let references = names.map { #"{"conversation":"{P}","id":"{\#($0)}"}"# }.joined(separator: ",")
     private static let everyMessage = names.map { "\(p)/messages/{\($0)}" }
     private static let pages = [
@@ -69,7 +69,7 @@ private enum FormerMemberUse: Sendable {
         ("GET /v1/search", .asks(["/v1/search?text=zzmark", "/v1/search?text=mine"], [200])),
         ("GET /v1/conversations/{conversation}/search", .asks(["\(p)/search?text=zzmark"], [200])),
         ("GET /v1/conversations/{conversation}/actions", .one("\(p)/actions", 200)),
-        ("GET /v1/conversations/{conversation}/pins", .one("\(p)/pins", 200)),
+        ("GET /v1/conversations/{conversation}/pins", .asks(["\(p)/pins", "\(p)/pins?limit=1"], [200])),
         ("GET /v1/conversations/{conversation}/threads", .one("\(p)/threads", 403)),
         (
             "PUT /v1/conversations/{conversation}/threads/{thread}",
@@ -77,7 +77,7 @@ private enum FormerMemberUse: Sendable {
         ),
         (
             "GET /v1/conversations/{conversation}/messages/{id}/actions",
-            .asks(["\(p)/messages/{REACTED}/actions", "\(p)/messages/{OWN}/actions"], [200])
+            .asks(["REACTED", "OWN", "ROOT", "POLL"].map { "\(p)/messages/{\($0)}/actions" }, [200])
         ),
         ("GET /v1/conversations", .asks(["/v1/conversations?include=totals", "/v1/conversations?limit=1"], [200])),
         // The group's scene has no community.
@@ -186,7 +186,7 @@ private enum FormerMemberUse: Sendable {
                 [
                     "", #""limit":1"#,
                     #""positions":[{\#(c),"epoch":"{EPOCH}","seq":0,"rev":0,"view":{VIEW}}]"#,
-                    #""positions":[{\#(c),"epoch":"{EPOCH}","seq":6,"rev":0,"view":{VIEW}}]"#,
+                    #""positions":[{\#(c),"epoch":"{EPOCH}","seq":7,"rev":0,"view":{VIEW}}]"#,
                 ], [200])
         ),
         ("heads", .one(#""conversations":["{P}"]"#, 200)),
@@ -231,16 +231,21 @@ private enum FormerMemberUse: Sendable {
         #expect(Self.requests.count == APISurface.requests.count)
     }
 
-    @Test(arguments: FormerMemberScene.Kind.allCases)
-    func `No operation shows a removed member what was stored after their removal`(kind: FormerMemberScene.Kind)
-        async throws
-    {
-        let scene = try await FormerMemberScene(kind)
+    @Test(arguments: FormerMemberScene.Kind.allCases, FormerMemberScene.Ending.allCases)
+    func `No operation shows a former member what was stored after the end of the membership`(
+        kind: FormerMemberScene.Kind, ending: FormerMemberScene.Ending
+    ) async throws {
+        let scene = try await FormerMemberScene(kind, ending)
         func check(_ answer: String, _ status: Int, _ statuses: Set<Int>, _ request: String) {
-            #expect(!answer.contains(FormerMemberScene.marker), "\(request): \(answer)")
+            for text in FormerMemberScene.later { #expect(!answer.contains(text), "\(request): \(answer)") }
             #expect(statuses.contains(status), "\(request): \(status) \(answer.prefix(300))")
         }
-        // All frames of a connection that was open before the removal, and of a new one.
+        // The vote and the page show that the scene has what the later ones are compared with.
+        let poll = try await scene.bob.call("GET", scene.fill("\(Self.p)/messages/{POLL}"))
+        #expect(poll.text.contains(#""type":"vote","value":"0""#), "\(poll)")
+        let pins = try await scene.bob.call("GET", scene.fill("\(Self.p)/pins?limit=1"))
+        #expect(pins.json.objects("messages").isEmpty && pins.json.string("cursor") == nil, "\(pins)")
+        // All frames of a connection that was open before the end, and of a new one.
         let again = try await TestSocket.signedIn(scene.fixture.server, UserID(scene.fill("{BOB}")))
         for case (let type, .asks(let requests, let statuses)) in Self.requests {
             for request in requests {
@@ -260,7 +265,8 @@ private enum FormerMemberUse: Sendable {
             }
         }
         for frame in scene.socket.frames + again.frames {
-            #expect(!String(decoding: frame.bytes, as: UTF8.self).contains(FormerMemberScene.marker))
+            let text = String(decoding: frame.bytes, as: UTF8.self)
+            for later in FormerMemberScene.later { #expect(!text.contains(later), "\(text)") }
         }
     }
 }

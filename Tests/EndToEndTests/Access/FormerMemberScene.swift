@@ -3,23 +3,30 @@ import PictureFixtures
 import ScrollbackModel
 import Testing
 
-/// A conversation whose member bob was removed, and in which everything was changed afterwards.
+/// A conversation in which the membership of bob ended, and everything was changed afterwards.
 ///
-/// Every text that was stored after the removal contains ``marker``.
+/// Every text that was stored after the end contains ``marker``.
 struct FormerMemberScene {
     enum Kind: String, CaseIterable, Sendable {
         case group, publicChannel, privateChannel
     }
 
+    enum Ending: String, CaseIterable, Sendable {
+        case removal, leaving, ban
+    }
+
     static let marker = "zzmark"
+
+    /// What no answer to bob contains: ``marker``, and the first pin and the first vote for this option.
+    static let later = [marker, #""type":"pin""#, #""type":"vote","value":"1""#]
 
     let fixture: ServerFixture
     let bob: API
-    /// A connection of bob since before the removal.
+    /// A connection of bob since before the end.
     let socket: TestSocket
     private var values: [String: String]
 
-    init(_ kind: Kind) async throws {
+    init(_ kind: Kind, _ ending: Ending) async throws {
         fixture = try ServerFixture.shared
         let tag = UUID().uuidString.prefix(8).lowercased()
         let (id, members) =
@@ -28,13 +35,13 @@ struct FormerMemberScene {
             case .publicChannel: ("community:\(tag)/open", "community:\(tag)")
             case .privateChannel: ("community:\(tag)/closed", "community:\(tag)/closed")
             }
-        // A removal from a private channel does not end the membership in the community, whose members bob may see.
+        // Bob stays a member of the community of a private channel, and may see its members.
         let name = "\(kind == .privateChannel ? "new" : Self.marker)-\(tag)"
         values = [
             "TAG": tag, "P": id, "PATH": id.replacing("/", with: "%2F"), "BOB": "bob-\(tag)",
             "MEMBERS": members.replacing("/", with: "%2F"), "MEMBERSID": members, "NEW": name,
         ]
-        for name in ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER", "FRESH"] {
+        for name in ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "POLL", "REPLY", "LATER", "FRESH"] {
             values[name] = UUID().uuidString.lowercased()
         }
         bob = try await fixture.server.api(UserID("bob-\(tag)"))
@@ -65,11 +72,17 @@ struct FormerMemberScene {
         values["IMAGE"] = picture
         try await send(alice, "FILE", #""type":"file","content":{"media":"\#(first)"}"#)
         try await send(alice, "PICTURE", #""type":"image","content":{"media":"\#(picture)"}"#)
+        try await send(alice, "POLL", #""type":"poll","content":{"text":"?","options":["a","b"]}"#)
+        try await act(bob, "POLL", "vote", "0")
         let head = try await bob.call("GET", fill("/v1/conversations/{PATH}")).json
         values["EPOCH"] = head.string("epoch")
         values["VIEW"] = "\(head.int("view") ?? 0)"
 
-        try await make(admin, "DELETE", "/v1/conversations/{MEMBERS}/members/{BOB}")
+        switch ending {
+        case .removal: try await make(admin, "DELETE", "/v1/conversations/{MEMBERS}/members/{BOB}")
+        case .leaving: try await make(bob, "DELETE", "/v1/conversations/{MEMBERS}/members/{BOB}")
+        case .ban: try await make(admin, "PUT", "/v1/conversations/{MEMBERS}/bans/{BOB}", "{}")
+        }
         try await change(admin, alice, marked, kind)
     }
 
@@ -84,10 +97,9 @@ struct FormerMemberScene {
             alice, "PATCH", "\(messages)/{EDITED}",
             #"{"content":{"text":"\#(marker) words"},"metadata":{"a":"\#(marker)"},"mentions":{"users":["{BOB}"]}}"#)
         try await make(admin, "PATCH", "\(messages)/{OWN}", #"{"content":{"text":"\#(marker) words"}}"#)
-        for name in ["REACTED", "OWN"] {
-            try await make(
-                alice, "POST", "\(messages)/{\(name)}/actions", #"{"type":"reaction","value":"\#(marker)"}"#)
-        }
+        for name in ["REACTED", "OWN"] { try await act(alice, name, "reaction", marker) }
+        try await act(alice, "POLL", "vote", "1")
+        for name in ["POLL", "ROOT"] { try await act(admin, name, "pin", "pin") }
         try await send(alice, "REPLY", #""type":"text","content":{"text":"\#(marker)"},"replyTo":"{ROOT}""#)
         let later = try await upload(alice, "\(marker).txt", Array(marker.utf8), type: "file")
         values["MEDIA"] = later
@@ -119,6 +131,11 @@ struct FormerMemberScene {
 
     private func send(_ api: API, _ name: String, _ members: String) async throws {
         try await make(api, "POST", "/v1/conversations/{PATH}/messages", #"{"id":"{\#(name)}",\#(members)}"#)
+    }
+
+    private func act(_ api: API, _ message: String, _ type: String, _ value: String) async throws {
+        let path = "/v1/conversations/{PATH}/messages/{\(message)}/actions"
+        try await make(api, "POST", path, #"{"type":"\#(type)","value":"\#(value)"}"#)
     }
 
     private func upload(_ api: API, _ name: String, _ bytes: [UInt8], type: String) async throws -> String {

@@ -81,4 +81,17 @@ struct PinTests {
         #expect(try pinned(by: alice) == ["second", "first"])
         #expect(try pinned(by: bob) == ["first"])
     }
+
+    @Test("The cursor of a former member does not reveal that a message was pinned later")
+    func cursorOfFormerMember() throws {
+        let ids = try ["one", "two", "three", "four"].map { try send($0) }
+        for id in [ids[0], ids[2]] { try harness.pin(id, in: group, by: alice) }
+        try harness.leave(group, "bob")
+        for id in [ids[1], ids[3]] { try harness.pin(id, in: group, by: alice) }
+        #expect(try pinned(by: alice, limit: 1) == ["four", "three", "two", "one"])
+        #expect(try pinned(by: bob, limit: 1) == ["three", "one"])
+        let page = try harness.engine.pinnedMessages(of: group, below: 3, limit: 1, by: bob)
+        #expect(page.messages.map(\.text) == ["one"] && page.next == nil)
+        #expect(try harness.engine.pinnedMessages(of: group, below: 1, limit: 1, by: bob).next == nil)
+    }
 }
