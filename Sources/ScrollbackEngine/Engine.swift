@@ -31,9 +31,9 @@ package final class Engine: Sendable {
     let filter: Mutex<any ContentFilter>
     private let hasCustomFilter: Bool
     /// The rate limit for mentions of everyone; `nil` for no limit.
-    let mentionLimiter: MentionLimiter?
+    package let mentionLimiter: MentionLimiter?
     let webhooks: (any WebhookTransport)?
-    let orderedGate = OrderedGate()
+    package let orderedGate = OrderedGate()
     let presenceTracker = PresenceTracker()
     /// The record of erased users, which survives restoring the store from a backup.
     package let erasures: any ErasureRegister

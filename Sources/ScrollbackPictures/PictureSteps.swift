@@ -14,6 +14,8 @@ package final class PictureSteps {
     package let limit: Int
     /// The number of steps taken so far.
     package private(set) var count = 0
+    /// Whether reading ended at the limit.
+    package private(set) var hasReachedLimit = false
 
     package init(limit: Int = PictureSteps.standardLimit) {
         self.limit = limit
@@ -23,7 +25,10 @@ package final class PictureSteps {
     ///
     /// - Throws: `.tooManyParts` if they exceed the limit.
     func take(_ steps: Int = 1) throws(PictureError) {
-        guard count <= limit - steps else { throw .tooManyParts }
+        guard count <= limit - steps else {
+            hasReachedLimit = true
+            throw .tooManyParts
+        }
         count += steps
     }
 }

@@ -30,6 +30,8 @@ struct ServerMetricsTests {
         engine.mediaCounts.files.wrappingAdd(2, ordering: .relaxed)
         engine.mediaCounts.receivedBytes.wrappingAdd(2_000, ordering: .relaxed)
         engine.mediaCounts.sentBytes.wrappingAdd(5_000_000_000, ordering: .relaxed)
+        engine.mediaCounts.openUploadRefusals.wrappingAdd(6, ordering: .relaxed)
+        engine.mediaCounts.pictureStepLimits.wrappingAdd(3, ordering: .relaxed)
     }
 
     private static let text = """
@@ -166,6 +168,12 @@ struct ServerMetricsTests {
         # HELP scrollback_searches_stopped_total Searches stopped because they took too long.
         # TYPE scrollback_searches_stopped_total counter
         scrollback_searches_stopped_total 0
+        # HELP scrollback_limits_reached_total Times that another limit was reached, by limit.
+        # TYPE scrollback_limits_reached_total counter
+        scrollback_limits_reached_total{limit="everyoneRate"} 0
+        scrollback_limits_reached_total{limit="moderationQueue"} 0
+        scrollback_limits_reached_total{limit="openUploads"} 6
+        scrollback_limits_reached_total{limit="pictureSteps"} 3
         # HELP scrollback_token_key_fetches_total Downloads of a token issuer's keys by outcome.
         # TYPE scrollback_token_key_fetches_total counter
         # HELP scrollback_file_store_requests_total Requests to the S3 store of files by operation and outcome.

@@ -53,7 +53,9 @@ extension Engine {
         }
         // The owner is checked before any other error, and before bytes are written.
         try checkOwner(of: id, caller)
-        let properties = try MediaProperties(of: Data(bytes), for: .image)
+        let properties = try mediaCounts.examining { (steps) throws(ChatError) in
+            try MediaProperties(of: Data(bytes), for: .image, steps: steps)
+        }
         guard let pixels = properties.pixels,
             ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(properties.mediaType)
         else {

@@ -102,7 +102,7 @@ extension Engine {
     /// - Returns: The file, if it exists already.
     private func admit(_ row: UploadRow, isResumable: Bool, by caller: Caller) async throws(ChatError) -> MediaRow? {
         let limit = settings.openUploads
-        return try await submit(for: WorkOwner(caller)) { [permissions, transfers] transaction in
+        return try await submit(for: WorkOwner(caller)) { [permissions, transfers, mediaCounts] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
             // Uploads count when they end. Until then, they occupy what is left of the quota.
@@ -112,6 +112,7 @@ extension Engine {
             let others =
                 try transaction.store.openUploads(of: caller.user) + transfers.nonResumableCount(of: caller.user)
             guard others < limit + (isResumable ? 0 : 1) else {
+                mediaCounts.openUploadRefusals.wrappingAdd(1, ordering: .relaxed)
                 throw ChatError(
                     .rateLimited, "You have \(limit) open uploads. Finish or delete one first.",
                     limit: limit, retryAfter: 60)
@@ -173,8 +174,10 @@ extension Engine {
         request.length = Int64(bytes.count)
         let row = try newRow(request, by: caller)
         let blob = BlobID(of: bytes)
-        let media = try row.media(
-            properties: try MediaProperties(of: Data(bytes), for: row.type), blob: blob, at: clock())
+        let properties = try mediaCounts.examining { (steps) throws(ChatError) in
+            try MediaProperties(of: Data(bytes), for: row.type, steps: steps)
+        }
+        let media = try row.media(properties: properties, blob: blob, at: clock())
         mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         let known = try await pinning(blob) { () throws(ChatError) in
             try await self.media.put(bytes, as: blob)

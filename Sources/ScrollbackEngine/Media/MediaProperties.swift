@@ -41,11 +41,11 @@ package struct MediaProperties: Hashable, Sendable {
     /// Checks whether a file can match the type, given its first bytes; later bytes can only add reasons to refuse it.
     ///
     /// - Returns: Whether more bytes can change the result.
-    static func check(beginning: Data, for type: MessageType) throws(ChatError) -> Bool {
+    static func check(beginning: Data, for type: MessageType, steps: PictureSteps) throws(ChatError) -> Bool {
         try check(FileType(of: beginning.prefix(FileType.prefixLength)), for: type)
         guard type == .image || type == .gif else { return false }
         do {
-            var header = try PictureFile(beginning).header
+            var header = try PictureFile(beginning, steps: steps).header
             header.isComplete = true
             try PictureLimits().check(header)
             return false

@@ -80,7 +80,10 @@ package actor Transfer {
             return
         }
         examinedCount = known.count
-        let needsMoreBytes = try MediaProperties.check(beginning: known, for: row.type)
+        let type = row.type
+        let needsMoreBytes = try engine.mediaCounts.examining { (steps) throws(ChatError) in
+            try MediaProperties.check(beginning: known, for: type, steps: steps)
+        }
         if !needsMoreBytes || known.count >= Self.beginning { prefix = nil }
     }
 
@@ -116,7 +119,11 @@ package actor Transfer {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
         let file = try await open()
         let type = row.type
-        let properties = try await file.examine { (data) throws(ChatError) in try MediaProperties(of: data, for: type) }
+        let properties = try await file.examine { [counts = engine.mediaCounts] (data) throws(ChatError) in
+            try counts.examining { (steps) throws(ChatError) in
+                try MediaProperties(of: data, for: type, steps: steps)
+            }
+        }
         let blob = try await file.hash()
         var done = row
         done.state = .done

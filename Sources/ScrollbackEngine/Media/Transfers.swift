@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import ScrollbackPictures
 package import Synchronization
 
 /// The requests that write to uploads: at most one per upload, the newest.
@@ -128,4 +129,15 @@ package final class MediaCounts: Sendable {
     package let files = Atomic<Int>(0)
     package let receivedBytes = Atomic<Int>(0)
     package let sentBytes = Atomic<Int>(0)
+    /// The number of uploads refused because their user had too many open ones.
+    package let openUploadRefusals = Atomic<Int>(0)
+    /// The number of files of which reading the header ended at the limit of steps.
+    package let pictureStepLimits = Atomic<Int>(0)
+
+    /// Examines a file, and counts whether that ended at the limit of steps.
+    func examining<Answer>(_ body: (PictureSteps) throws(ChatError) -> Answer) throws(ChatError) -> Answer {
+        let steps = PictureSteps()
+        defer { if steps.hasReachedLimit { pictureStepLimits.wrappingAdd(1, ordering: .relaxed) } }
+        return try body(steps)
+    }
 }

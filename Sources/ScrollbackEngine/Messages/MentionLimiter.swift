@@ -8,11 +8,16 @@ import Synchronization
 package final class MentionLimiter: Sendable {
     package let perHour: Double
     package let burst: Double
-    private let buckets = Mutex(Buckets<Key, TokenBucket>(pruningThreshold: 100_000))
+    private let state = Mutex(State())
 
     private struct Key: Hashable {
         var user: UserID
         var conversation: ConversationID
+    }
+
+    private struct State {
+        var buckets = Buckets<Key, TokenBucket>(pruningThreshold: 100_000)
+        var refusals = 0
     }
 
     package init(perHour: Double = 20, burst: Double = 5) {
@@ -20,22 +25,28 @@ package final class MentionLimiter: Sendable {
         self.burst = burst
     }
 
+    /// The number of refused messages and edits since the start.
+    package var refusals: Int { state.withLock { $0.refusals } }
+
     /// Takes a token for one message that mentions everyone.
     ///
     /// - Throws: `rate-limited` with the time to wait, if the bucket is empty.
     func take(_ user: UserID, in conversation: ConversationID, now: Date) throws(ChatError) {
-        let refusal: ChatError? = buckets.withLock { buckets in
+        let wait: TimeInterval? = state.withLock { state in
+            let key = Key(user: user, conversation: conversation)
             let new = TokenBucket(perSecond: perHour / 3600, burst: burst)
-            return buckets.change(Key(user: user, conversation: conversation), default: new, now: now) { bucket in
-                guard !bucket.take(now: now) else { return nil }
-                return ChatError(
-                    .rateLimited,
-                    "You can mention everyone in \(conversation) at most \(Int(perHour)) times per hour. "
-                        + "Mention single members instead, or wait.",
-                    parameter: "mentions", limit: Int(perHour), retryAfter: bucket.wait)
+            let wait: TimeInterval? = state.buckets.change(key, default: new, now: now) { bucket in
+                bucket.take(now: now) ? nil : bucket.wait
             }
+            if wait != nil { state.refusals += 1 }
+            return wait
         }
-        if let refusal { throw refusal }
+        guard let wait else { return }
+        throw ChatError(
+            .rateLimited,
+            "You can mention everyone in \(conversation) at most \(Int(perHour)) times per hour. "
+                + "Mention single members instead, or wait.",
+            parameter: "mentions", limit: Int(perHour), retryAfter: wait)
     }
 }
 

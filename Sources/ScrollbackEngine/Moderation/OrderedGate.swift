@@ -39,6 +39,7 @@ package final class OrderedGate: Sendable {
         /// The tickets that have not finished.
         var unfinished: Set<Int> = []
         var waiting: [(issued: Int, step: Step)] = []
+        var refusals = 0
     }
 
     private let state = Mutex(State())
@@ -48,13 +49,19 @@ package final class OrderedGate: Sendable {
     /// Whether no messages are waiting.
     package var isEmpty: Bool { state.withLock { $0.unfinished.isEmpty } }
 
+    /// The number of messages refused since the start because too many were waiting.
+    package var refusals: Int { state.withLock { $0.refusals } }
+
     /// Reserves the next position in a queue.
     ///
     /// - Parameter queue: The queue, or `nil` for a message without an order.
     /// - Returns: A function that runs a step when its turn has come; `nil` if too many messages are waiting.
     package func enter(_ queue: QueueID?) -> (@Sendable (@escaping Step) -> Void)? {
         let ticket: Ticket? = state.withLock { state in
-            guard state.unfinished.count < Self.capacity else { return nil }
+            guard state.unfinished.count < Self.capacity else {
+                state.refusals += 1
+                return nil
+            }
             let ticket = Ticket(number: state.issued)
             state.issued += 1
             state.unfinished.insert(ticket.number)

@@ -270,6 +270,15 @@ extension MetricBuilder {
         counter("scrollback_searches_stopped_total", "Searches stopped because they took too long.") {
             $0.stoppedSearches.load(ordering: .relaxed)
         }
+        counters("scrollback_limits_reached_total", "Times that another limit was reached, by limit.") { engine in
+            let media = engine.mediaCounts
+            return [
+                ([("limit", "everyoneRate")], engine.mentionLimiter?.refusals ?? 0),
+                ([("limit", "moderationQueue")], engine.orderedGate.refusals),
+                ([("limit", "openUploads")], media.openUploadRefusals.load(ordering: .relaxed)),
+                ([("limit", "pictureSteps")], media.pictureStepLimits.load(ordering: .relaxed)),
+            ]
+        }
     }
 
     fileprivate mutating func sizes() {

@@ -236,7 +236,8 @@ struct ReferenceTests {
 
     @Test("Mentions of everyone have a rate limit for each user and conversation")
     func mentionRate() throws {
-        let harness = try EngineHarness(mentionLimiter: MentionLimiter(perHour: 60, burst: 2))
+        let limiter = MentionLimiter(perHour: 60, burst: 2)
+        let harness = try EngineHarness(mentionLimiter: limiter)
         try harness.make(group, members: ["alice", "bob"])
         try harness.make(.group("other"), members: ["alice"])
         func mention(_ user: UserID = "alice", in id: ConversationID? = nil) throws {
@@ -265,5 +266,6 @@ struct ReferenceTests {
         harness.clock.advance(by: 61)
         try mention()
         #expect(refusal { try mention() }?.code == .rateLimited)
+        #expect(limiter.refusals == 3)
     }
 }

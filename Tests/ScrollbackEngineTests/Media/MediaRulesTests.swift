@@ -3,6 +3,7 @@ import Foundation
 import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
+import Synchronization
 import Testing
 
 @Suite("Rules for files")
@@ -143,6 +144,7 @@ struct MediaRulesTests {
         for _ in 0..<2 { rows.append(try await harness.begin(request, by: "alice")) }
         #expect(
             await refused { _ = try await harness.engine.beginUpload(request, by: Caller(user: "alice")) }?.limit == 2)
+        #expect(harness.engine.mediaCounts.openUploadRefusals.load(ordering: .relaxed) == 1)
         _ = try await harness.engine.beginUpload(request, by: Caller(user: "bob"))
         await (try await harness.engine.transfer(rows[0].id, by: "alice", interrupt: {})).cancel()
         _ = try await harness.engine.beginUpload(request, by: Caller(user: "alice"))

@@ -3,6 +3,7 @@ import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPictures
+import Synchronization
 import Testing
 
 @Suite("Bounds for reading picture headers")
@@ -55,5 +56,9 @@ struct PictureBoundsTests {
         #expect(
             await refused { try await harness.upload(bytes, as: .image, to: group, by: "alice") }?.code == .invalidMedia
         )
+        // The metric has both, because the plain file's header was not read to its end either.
+        #expect(harness.engine.mediaCounts.pictureStepLimits.load(ordering: .relaxed) == 2)
+        _ = try await harness.upload(SampleFile.png(40, 30), as: .image, to: group, by: "alice")
+        #expect(harness.engine.mediaCounts.pictureStepLimits.load(ordering: .relaxed) == 2)
     }
 }

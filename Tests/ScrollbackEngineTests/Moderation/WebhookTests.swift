@@ -224,7 +224,8 @@ struct WebhookTests {
     func waitingMessagesAreLimited() {
         let orderedGate = OrderedGate()
         let all = (0..<OrderedGate.capacity).compactMap { _ in orderedGate.enter(nil) }
-        #expect(all.count == OrderedGate.capacity && orderedGate.enter(nil) == nil)
+        #expect(all.count == OrderedGate.capacity && orderedGate.refusals == 0)
+        #expect(orderedGate.enter(nil) == nil && orderedGate.refusals == 1)
         let first = all[0]
         first {}
         #expect(orderedGate.enter(nil) != nil)

@@ -53,7 +53,7 @@ struct RateLimitedClientTests {
 
     @Test("A client above the limit deletes all messages, and repeats a refused deletion once")
     func deletions() async throws {
-        let server = try server(.write, 100, burst: 100)
+        let server = try server(.write, 30, burst: 80)
         try await server.makeGroup("g", members: ["alice"])
         let chat = try await server.client("alice")
         let conversation = chat.conversation(.group("g"))
@@ -68,7 +68,7 @@ struct RateLimitedClientTests {
         }
         let left = try server.messages(in: .group("g"))
         #expect(left.count == 150 && left.allSatisfy(\.isDeleted))
-        // The second deletion is refused, because 25 tokens are left.
+        // The second deletion is refused, because few tokens are left.
         let sent = server.requests(of: "alice")["delete"] ?? 0
         #expect(sent == 3, "\(sent) requests")
         await server.close()
