@@ -139,6 +139,7 @@ extension Driver {
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
+            await removeStored(heads.compactMap(\.lastMessage))
             await sendSettings()
             if hasDrafts { await syncDrafts() }
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })

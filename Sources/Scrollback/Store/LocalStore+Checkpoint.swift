@@ -72,13 +72,15 @@ extension LocalWriter {
     ///
     /// The user's own messages that the server may have lost are kept in the outbox until the server has answered
     /// whether it has them. Their files are kept too, if they are stored on this device. All conversations and profiles
-    /// are fetched again. This method can be called repeatedly.
+    /// are fetched again, and drafts are compared with those of the server. This method can be called repeatedly.
     ///
     /// - Parameter time: The time after which messages may be lost.
     package func adoptRollback(lostAfter time: Timetoken, files: LocalFiles) throws {
         try keepOwnMessages(since: time, files: files)
         try db.execute(sql: "UPDATE conversation SET moved = \(Self.outdatedCommit) WHERE epoch IS NOT NULL")
         try db.execute(sql: "UPDATE person SET fetchedAt = 0")
+        // A server that lost all drafts does not report any.
+        try markDraftsBehind()
     }
 
     private func keepOwnMessages(since time: Timetoken, files: LocalFiles) throws {

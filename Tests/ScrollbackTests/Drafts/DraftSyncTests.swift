@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackTesting
 import ScrollbackWire
@@ -114,6 +115,26 @@ struct DraftSyncTests {
         let again = try await server.client("bob", store: .directory(folder.url))
         #expect(try await eventually { try await self.draft(again) == nil })
         #expect(try await laptop.core.perform(ListDrafts()).drafts.isEmpty)
+        await server.close()
+    }
+
+    @Test("A draft that the server lost is sent again")
+    func lostDraft() async throws {
+        let store = MemoryStore(generation: 1)
+        let server = try TestServer(users: ["alice", "bob"], store: store)
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        try await phone.ready()
+        let copy = store.copy()
+        try await phone.conversation(id).setDraft("written before")
+        #expect(try await eventually { try await phone.core.store.read { try $0.nextPendingDraft() } == nil })
+        try server.restart(with: copy)
+        let isSent = try await eventually {
+            phone.retryConnection()
+            return try server.engine.drafts(since: nil, by: Caller(user: "bob")).drafts.map(\.conversation) == [id]
+        }
+        #expect(isSent)
+        #expect(try await draft(phone) == "written before")
         await server.close()
     }
 

@@ -1,11 +1,13 @@
 import Foundation
-import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSync
 import ScrollbackTesting
+import ScrollbackWire
 import TestSupport
 import Testing
+
+@testable import Scrollback
 
 /// Random scenarios in which the server's store goes back to an earlier state without notice, as a snapshot of a volume
 /// that is put back.
@@ -98,29 +100,40 @@ struct RollbackScenarioTests {
     }
 }
 
-/// Two users with one device each change a group and their direct conversation. The store is copied at a random moment
-/// and put back at a later one.
+/// Alice on two devices and Bob on one change a group and their direct conversation. The store is copied at a random
+/// moment and put back at a later one.
 private struct RollbackScenario {
+    private struct Device {
+        var name: String
+        var client: ChatClient
+        var user: UserID { client.user }
+        /// The other user's direct conversation with this user, as this user names it.
+        var direct: ConversationID { .direct(user == "bob" ? "alice" : "bob") }
+    }
+
     let server: TestServer
     var steps: [String] = []
     private var store: MemoryStore
     private var generator: SplitMix64
-    private var devices: [ChatClient] = []
+    private var devices: [Device] = []
     private var offline: Set<UserID> = []
     private var snapshot: MemoryStore?
     private var count = 0
-    /// The texts that users sent and did not recall or edit, by sender.
-    private var texts: [UserID: Set<String>] = [:]
+    /// The texts and file names that users sent, and that no step edited, recalled, deleted or hid, by sender.
+    private var sent: [UserID: Set<String>] = [:]
 
     private static let users: [UserID] = ["alice", "bob"]
     private static let group = ConversationID.group("swift")
+    private static let admin = Caller(user: "admin", isAdmin: true)
 
     init(seed: UInt64) async throws {
         generator = SplitMix64(seed: seed)
         store = MemoryStore(generation: generator.next())
         server = try TestServer(users: Self.users, store: store)
         try await server.makeGroup("swift", members: Self.users)
-        for user in Self.users { devices.append(try await server.client(user)) }
+        for (name, user) in [("alice's phone", "alice"), ("alice's laptop", "alice"), ("bob", "bob")] {
+            devices.append(Device(name: name, client: try await server.client(UserID(user))))
+        }
     }
 
     mutating func run() async throws {
@@ -148,64 +161,129 @@ private struct RollbackScenario {
     private mutating func restart(with store: MemoryStore) throws {
         self.store = store
         try server.restart(with: store)
-        for device in devices where generator.chance(50) { device.retryConnection() }
+        for device in devices where generator.chance(50) { device.client.retryConnection() }
     }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[Int.random(in: elements.indices, using: &generator)]
     }
 
-    private mutating func own(_ device: ChatClient, in id: ConversationID) async throws -> Message? {
-        let page = try await device.conversation(id).history(.latest, limit: 10, from: .local)
-        let own = page.messages.filter { $0.sender == device.user && !$0.isDeleted }
-        return own.isEmpty ? nil : pick(own)
+    /// Returns one of the newest messages that a device shows, or `nil` if none fits.
+    private mutating func message(
+        on device: Device, in id: ConversationID, where fits: (Message) -> Bool = { _ in true }
+    ) async throws -> Message? {
+        let page = try await device.client.conversation(id).history(.latest, limit: 10, from: .local)
+        let found = page.messages.filter { !$0.isDeleted && fits($0) }
+        return found.isEmpty ? nil : pick(found)
+    }
+
+    /// Records that a message may be missing at the end.
+    private mutating func drop(_ message: Message) {
+        if let label = message.content?.label { sent[message.sender]?.remove(label) }
     }
 
     private mutating func step() async throws {
         let device = pick(devices)
-        let id: ConversationID = pick([Self.group, Self.group, .direct(device.user == "bob" ? "alice" : "bob")])
-        let chat = device.conversation(id)
-        switch Int.random(in: 0..<22, using: &generator) {
-        case 0..<9:
-            count += 1
-            let text = "message \(count)"
-            steps.append("\(device.user) sends \(text) to \(id)")
-            texts[device.user, default: []].insert(text)
-            try await chat.send(.text(text))
-        case 9:
-            guard let message = try await own(device, in: id) else { break }
-            count += 1
-            steps.append("\(device.user) edits \(message.text ?? "") to edit \(count)")
-            if let text = message.text { texts[device.user]?.remove(text) }
-            _ = try? await chat.edit(message.id, to: .text("edit \(count)"))
-        case 10:
-            guard let message = try await own(device, in: id) else { break }
-            steps.append("\(device.user) recalls \(message.text ?? "")")
-            if let text = message.text { texts[device.user]?.remove(text) }
-            _ = try? await chat.recall(message.id)
-        case 11:
-            steps.append("\(device.user) reads \(id)")
+        let id = pick([Self.group, Self.group, device.direct])
+        let chat = device.client.conversation(id)
+        switch Int.random(in: 0..<28, using: &generator) {
+        case 0..<9: try await send(on: device, to: chat)
+        case 9: try await sendFile(on: device, to: chat)
+        case 10: try await edit(on: device, in: chat)
+        case 11, 12: try await recallOrHide(on: device, in: chat)
+        case 13: try await deleteRange()
+        case 14, 15: try await react(on: device, in: chat)
+        case 16:
+            steps.append("\(device.name) reads \(id)")
             try await chat.markRead()
-        case 12:
-            steps.append("\(device.user) mutes or unmutes \(id)")
+        case 17:
+            steps.append("\(device.name) mutes or unmutes \(id)")
             _ = try? await chat.setMuted(generator.chance(50))
-        case 13:
-            steps.append("\(device.user) pins or unpins \(id)")
+        case 18:
+            steps.append("\(device.name) pins or unpins \(id)")
             _ = try? await chat.setPinned(generator.chance(50))
-        case 14, 15:
+        case 19:
+            count += 1
+            let draft = generator.chance(70) ? "draft \(count)" : nil
+            steps.append("\(device.name) stores the draft \(draft ?? "nil") in \(id)")
+            try await chat.setDraft(draft.map { Draft($0) })
+        case 20, 21:
             steps.append("\(device.user) goes offline")
             offline.insert(device.user)
             server.goOffline(device.user)
-        case 16, 17:
+        case 22, 23:
             guard let user = offline.sorted().first else { break }
             steps.append("\(user) comes online")
             offline.remove(user)
             server.goOnline(user)
-        case 18:
+        case 24:
             steps.append("\(device.user) loses the next acknowledgement")
             server.loseNextAcknowledgement(of: device.user)
         default:
             try await Task.sleep(for: .milliseconds(Int64.random(in: 1...8, using: &generator)))
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func send(on device: Device, to chat: Conversation) async throws {
+        count += 1
+        let text = "message \(count)"
+        steps.append("\(device.name) sends \(text) to \(chat.id)")
+        sent[device.user, default: []].insert(text)
+        try await chat.send(.text(text))
+    }
+
+    private mutating func sendFile(on device: Device, to chat: Conversation) async throws {
+        count += 1
+        let name = "file \(count).txt"
+        steps.append("\(device.name) sends \(name) to \(chat.id)")
+        sent[device.user, default: []].insert(name)
+        try await chat.send(.file(.data(Data(name.utf8), name: name)))
+    }
+
+    private mutating func edit(on device: Device, in chat: Conversation) async throws {
+        let user = device.user
+        let message = try await message(on: device, in: chat.id) { $0.sender == user && $0.type == .text }
+        guard let message else { return }
+        count += 1
+        steps.append("\(device.name) edits \(message.text ?? "") to edit \(count)")
+        drop(message)
+        _ = try? await chat.edit(message.id, to: .text("edit \(count)"))
+    }
+
+    private mutating func recallOrHide(on device: Device, in chat: Conversation) async throws {
+        let user = device.user
+        let hides = generator.chance(50)
+        let message = try await message(on: device, in: chat.id) { hides || $0.sender == user }
+        guard let message else { return }
+        steps.append("\(device.name) \(hides ? "hides" : "recalls") \(message.content?.label ?? "")")
+        // A user's own message that is hidden on all of their devices is not sent again.
+        if message.sender == user { drop(message) }
+        _ = try? await chat.delete(message.id, for: hides ? .me : .everyone)
+    }
+
+    /// An administrator deletes up to three messages of the group that follow each other.
+    private mutating func deleteRange() async throws {
+        let messages = try server.messages(in: Self.group)
+        guard let last = messages.last, let first = messages.randomElement(using: &generator) else { return }
+        let end = min(last.seq + 1, first.seq + Seq.random(in: 1...3, using: &generator))
+        steps.append("an administrator deletes \(first.seq)..<\(end) of \(Self.group)")
+        for message in messages where (first.seq..<end).contains(message.seq) { drop(message) }
+        let range = DeleteRange(from: .seq(first.seq), to: .seq(end))
+        try await server.perform { $0.delete(range, of: Self.group, by: Self.admin, completion: $1) }
+    }
+
+    private mutating func react(on device: Device, in chat: Conversation) async throws {
+        guard let message = try await message(on: device, in: chat.id) else { return }
+        let value = pick(["👍", "🎉"])
+        let user = device.user
+        let isOwn = message.actions.contains { $0.value == value && $0.senders.contains(user) }
+        steps.append("\(device.name) \(isOwn ? "removes" : "adds") \(value) on \(message.content?.label ?? "")")
+        if isOwn {
+            _ = try? await chat.unreact(value, from: message.id)
+        } else {
+            _ = try? await chat.react(value, to: message.id)
         }
     }
 
@@ -216,91 +294,153 @@ private struct RollbackScenario {
         var found = ["not checked"]
         let end = ContinuousClock.now + .seconds(90)
         while ContinuousClock.now < end {
-            for device in devices { device.retryConnection() }
+            for device in devices { device.client.retryConnection() }
             found = try await differences()
             if found.isEmpty { break }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return try await found + lostMessages()
+        return try await found + lostMessages() + missingFiles()
     }
 
-    /// What differs between the devices, the server and new devices.
+    /// What differs between the devices, the server and a new device of each user.
     private func differences() async throws -> [String] {
-        var found: [String] = []
         for device in devices {
             let unfinished = try await unfinishedWork(of: device)
-            guard unfinished.isEmpty else { return ["\(device.user) is not at rest: \(unfinished)"] }
-            let new = try await server.client(device.user)
-            do {
-                for id in [Self.group, .direct(device.user == "bob" ? "alice" : "bob")] {
-                    found += try await differences(of: device, from: new, in: id)
+            guard unfinished.isEmpty else { return ["\(device.name) is not at rest: \(unfinished)"] }
+        }
+        var found: [String] = []
+        for user in Self.users {
+            let new = try await server.client(user)
+            for device in devices where device.user == user {
+                do {
+                    found += try await differences(of: device, from: new)
+                } catch let error as ChatError {
+                    found.append("\(device.name): \(error)")
                 }
-                let lists = try await [device, new].asyncMap { client in
-                    try await client.recents.view(limit: 10).conversations.map {
-                        "\($0.id) \($0.unread) \($0.isMuted) \($0.isPinned) \($0.lastMessage?.text ?? "-")"
-                    }
-                }
-                if lists[0] != lists[1] { found.append("\(device.user) lists \(lists[0]), a new device \(lists[1])") }
-                found += try await device.verifyIntegrity().map { "\(device.user): \($0)" }
-            } catch let error as ChatError {
-                found.append("\(device.user): \(error)")
             }
             await new.close()
         }
         return found
     }
 
+    private func differences(of device: Device, from new: ChatClient) async throws -> [String] {
+        var found: [String] = []
+        for id in [Self.group, device.direct] { found += try await differences(of: device, from: new, in: id) }
+        let lists = try await [device.client, new].asyncMap { client in
+            try await client.recents.view(limit: 10).conversations.map {
+                "\($0.id) \($0.unread) \($0.isMuted) \($0.isPinned) \($0.lastMessage?.text ?? "-")"
+            }
+        }
+        if lists[0] != lists[1] { found.append("\(device.name) lists \(lists[0]), a new device \(lists[1])") }
+        found += try await draftDifferences(of: device)
+        return try await found + device.client.verifyIntegrity().map { "\(device.name): \($0)" }
+    }
+
+    private func draftDifferences(of device: Device) async throws -> [String] {
+        var found: [String] = []
+        let stored = try server.engine.drafts(since: nil, by: Caller(user: device.user)).drafts
+        for id in [Self.group, device.direct] {
+            let draft = try stored.first { $0.conversation == id }?.draft.map { try Draft(stored: $0.text).text }
+            let shown = try await device.client.conversation(id).draft()?.text
+            if shown != draft {
+                found.append("\(device.name) has the draft \(shown ?? "nil") in \(id), the server \(draft ?? "nil")")
+            }
+        }
+        return found
+    }
+
     /// What a device still has to do before its state can be compared.
-    private func unfinishedWork(of device: ChatClient) async throws -> [String] {
-        var work = try await device.core.store.read { reader in
+    private func unfinishedWork(of device: Device) async throws -> [String] {
+        let core = device.client.core
+        var work = try await core.store.read { reader in
             try reader.outbox().filter { !$0.isFailed }.map { "\($0.id) in \($0.conversation) is \($0.state)" }
                 + reader.unconfirmedMessages(limit: 10).map { "\($0) is unconfirmed" }
                 + reader.outdatedConversations().map { "\($0) is outdated" }
         }
-        if !device.core.isCurrent(Self.group) {
-            let state = await device.connection.first { _ in true }
+        let hasDrafts = try await core.store.read {
+            try $0.nextPendingDraft() != nil || $0.draftCursorIfBehind() != nil
+        }
+        if hasDrafts { work.append("drafts are not synchronized") }
+        if !core.isCurrent(Self.group) {
+            let state = await device.client.connection.first { _ in true }
             work.insert("the connection is \(state.map { "\($0)" } ?? "closed")", at: 0)
         }
         return work
     }
 
     private func differences(
-        of device: ChatClient, from new: ChatClient, in id: ConversationID
+        of device: Device, from new: ChatClient, in id: ConversationID
     ) async throws -> [String] {
-        func shown(_ client: ChatClient) async throws -> [String] {
+        func shown(_ client: ChatClient) async throws -> [Message] {
             let page = try await client.conversation(id).history(.earliest, limit: 100, sort: .oldestFirst)
             if let error = page.remoteError { throw error }
-            return page.messages.map { "\($0.seq) \($0.id) \($0.sender) \($0.rev) \($0.text ?? "-")" }
+            return page.messages
         }
         guard try server.serverState(of: id, for: device.user) != nil else {
-            let isKnown = try await device.core.store.read { try $0.log(of: id) != nil }
-            return isKnown ? ["\(device.user) has \(id), which the server does not have"] : []
+            let isKnown = try await device.client.core.store.read { try $0.log(of: id) != nil }
+            return isKnown ? ["\(device.name) has \(id), which the server does not have"] : []
         }
-        let (own, others) = (try await shown(device), try await shown(new))
-        return own == others ? [] : ["\(device.user) shows \(own) in \(id), a new device \(others)"]
+        var found: [String] = []
+        let messages = try await shown(device.client)
+        let (own, others) = (messages.map(Self.describe), try await shown(new).map(Self.describe))
+        if own != others { found.append("\(device.name) shows \(own) in \(id), a new device \(others)") }
+        // What a device can't place is unsent or failed. What it shows as stored is neither.
+        let queued = try await device.client.core.store.read { try $0.pending(in: id) }.map(\.id)
+        for message in messages where queued.contains(message.id) {
+            found.append("\(device.name) also has \(message.content?.label ?? "-") in its outbox")
+        }
+        return found
+    }
+
+    private static func describe(_ message: Message) -> String {
+        let actions = message.actions.map { "\($0.value)\($0.senders)" }.joined()
+        let label = message.content?.label ?? "-"
+        return "\(message.seq) \(message.id) \(message.sender) \(message.rev) \(label) \(actions)"
     }
 
     /// The messages that were sent and are neither on the server nor in their sender's outbox.
     private func lostMessages() async throws -> [String] {
-        let caller = Caller(user: "admin", isAdmin: true)
         var known: Set<String> = []
-        for id in [Self.group, ConversationID.direct(between: "alice", and: "bob")] {
-            guard (try? server.engine.head(of: id, by: caller)) != nil else { continue }
-            let messages = try server.messages(in: id)
-            let all = messages.compactMap(\.text)
+        for (id, messages) in try serverMessages() {
+            let all = messages.compactMap { $0.content?.label }
             if Set(messages.map(\.id)).count != messages.count { return ["\(id) has a message twice: \(all)"] }
             known.formUnion(all)
         }
         for device in devices {
-            for id in [Self.group, .direct(device.user == "bob" ? "alice" : "bob")] {
-                let pending = try await device.core.store.read { try $0.pending(in: id) }
-                known.formUnion(pending.compactMap(\.submission.content.text))
+            for id in [Self.group, device.direct] {
+                let pending = try await device.client.core.store.read { try $0.pending(in: id) }
+                known.formUnion(pending.compactMap(\.submission.content.label))
             }
         }
         return Self.users.flatMap { user in
-            (texts[user] ?? []).subtracting(known).sorted().map { "\(user)'s \"\($0)\" disappeared" }
+            (sent[user] ?? []).subtracting(known).sorted().map { "\(user)'s \"\($0)\" disappeared" }
         }
     }
+
+    /// The messages on the server whose file is not there.
+    private func missingFiles() async throws -> [String] {
+        var missing: [String] = []
+        for (_, messages) in try serverMessages() {
+            for media in messages.compactMap({ $0.content?.media }) {
+                guard let id = media.id, let name = media.name else { continue }
+                let bytes = try? await server.engine.bytes(of: id, by: Self.admin)
+                if bytes != Array(name.utf8) { missing.append("\(name) is not on the server") }
+            }
+        }
+        return missing
+    }
+
+    private func serverMessages() throws -> [(ConversationID, [Message])] {
+        try [Self.group, ConversationID.direct(between: "alice", and: "bob")].compactMap { id in
+            guard (try? server.engine.head(of: id, by: Self.admin)) != nil else { return nil }
+            return (id, try server.messages(in: id))
+        }
+    }
+}
+
+extension MessageContent {
+    /// The text, or the name of the file.
+    fileprivate var label: String? { media?.name ?? text }
 }
 
 extension Array {

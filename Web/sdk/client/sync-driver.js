@@ -243,6 +243,7 @@ export class SyncDriver {
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));
+      await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
       if (hasDrafts) await this.#driver.drafts.sync();
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
       this.#perform(this.#resume.windowStored(({ conversation }) => behind.get(conversation) ?? null));
@@ -382,6 +383,7 @@ export class SyncDriver {
       return await storeHeads(transaction, user, heads);
     });
     this.#core.changed([...heads.map(({ conversation }) => conversation), ...gone]);
+    await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
     for (const outcome of outcomes) this.requestMissing(outcome);
     this.fetchHeads(rest);
     return heads;

@@ -1,5 +1,6 @@
 // @ts-check
 import { compareTimetokens } from "../model/timetoken.js";
+import { markDraftsBehind } from "./drafts.js";
 import { setMeta } from "./meta.js";
 import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
 import { messageOf } from "./records.js";
@@ -77,7 +78,8 @@ const resendAge = 24 * 60 * 60 * 1000;
  * Prepares for a new sync because the server's store went back to an earlier state.
  *
  * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
- * has them. All conversations and profiles are fetched again. The function can be called repeatedly.
+ * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
+ * function can be called repeatedly.
  *
  * @param {Transaction} transaction
  * @param {string} user
@@ -102,6 +104,8 @@ export async function adoptRollback(transaction, user, lostAfter) {
     if (row.log) transaction.putAll("conversations", [{ ...row, entry: { ...row.entry, lastCommit: outdatedCommit } }]);
   }
   for (const row of await transaction.all("people")) transaction.putAll("people", [{ ...row, fetchedAt: 0 }]);
+  // A server that lost all drafts does not report any.
+  await markDraftsBehind(transaction);
 }
 
 /**
