@@ -64,7 +64,7 @@ extension Driver {
                 switch outcome.input {
                 case .live(.message(let message)):
                     messageReceived(from: message.sender, in: message.conversation)
-                    await removeStored([message])
+                    if message.sender == core.user { await removeStored([message]) }
                     core.notify(.message(message))
                 case .live(.changed(_, _, .message(let message))): core.notify(.changed(message))
                 default: break
