@@ -47,7 +47,11 @@ enum OpenAPIDocument {
     }
 
     private static func frame(_ operation: any Executable.Type, _ type: String) -> [String: Any] {
-        let parameters = RequestDocumentation(of: operation).parameters.filter { $0.transport != .http }
+        let parameters = RequestDocumentation(of: operation).parameters.filter { $0.transport != .http }.map {
+            var parameter = $0
+            parameter.isRequired = parameter.isRequired || parameter.isRequiredInFrames
+            return parameter
+        }
         var schema = object(parameters)
         var properties = schema["properties"] as? [String: Any] ?? [:]
         properties["type"] = ["const": type]

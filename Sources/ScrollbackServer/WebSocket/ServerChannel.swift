@@ -14,7 +14,7 @@ import ScrollbackWire
 
 /// The pipeline of an accepted connection: TLS if configured, then HTTP/1.1, then a WebSocket after `GET /v1/connect`.
 ///
-/// Connections are closed if the first request head takes longer than 10 seconds, or after 60 idle seconds between
+/// Connections are closed if the first request head takes longer than 30 seconds, or after 60 idle seconds between
 /// requests. They are also closed if the client transfers a body slower than the pace allows.
 ///
 /// The package hummingbird-websocket can't be used here; see decision 0003.

@@ -10,7 +10,7 @@ import ScrollbackWire
 /// them. For example, a wrong subprotocol or origin gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110
 /// section 7.8).
 ///
-/// The handler also closes connections without a request after 10 seconds, or when the server shuts down.
+/// The handler also closes connections without a request after 30 seconds, or when the server shuts down.
 final class UpgradeGate: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -19,7 +19,7 @@ final class UpgradeGate: ChannelInboundHandler {
     /// The maximum size of a request line and its header fields, which anyone can send without a token.
     static let maximumHeadBytes = 32 << 10
     /// The time for the first request head.
-    static let maximumHeadTime = TimeAmount.seconds(10)
+    static let maximumHeadTime = TimeAmount.seconds(30)
 
     /// The limits of the parser, whose defaults allow 2 MiB.
     static let headLimits = {

@@ -179,6 +179,11 @@ package struct RequestReader {
         return try withoutNull(name, found)
     }
 
+    /// Records that requests over the WebSocket must have the parameter that was read last.
+    mutating func recordRequiredInFrames() {
+        if case .examples = source { described[described.endIndex - 1].isRequiredInFrames = true }
+    }
+
     private mutating func withoutNull<V>(_ name: String, _ value: V??) throws(ChatError) -> V? {
         if case .examples = source { described[described.endIndex - 1].isNullable = false }
         if case .some(nil) = value { throw .invalidParameter(name, "must not be null: leave it out instead") }
@@ -266,7 +271,9 @@ package struct RequestDocumentation: Sendable {
         package let example: String
         /// The only transport that has this parameter, or `nil` when both have it.
         package var transport: RequestReader.Transport?
-        package let isRequired: Bool
+        package var isRequired: Bool
+        /// Whether only requests over the WebSocket must have it.
+        package var isRequiredInFrames = false
         package let description: String
         /// Whether the value is the whole body of an HTTP request.
         package var isBody = false

@@ -78,6 +78,7 @@ extension RequestReader {
         let operation: MessageID? = try optional(
             "operation", on: transport,
             "A UUID of your choice. A retry with the same one returns the first answer and changes nothing.")
+        recordRequiredInFrames()
         return self.transport == .webSocket ? try operation.required("operation") : operation
     }
 

@@ -66,6 +66,7 @@ package struct MarkSeveralRead: ClientOperation {
             example: #"[{"conversation":"group:swift","seq":12,"epoch":"8134902211640721931"}]"#,
             "The conversations and the place up to which each is read. Excludes the other parameters."
         ) { (value) throws(ChatError) in try ReadMark.list(&value) }
+        request.recordRequiredInFrames()
         let kind: ConversationKind? = try request.optional("kind", on: .http, "Reads the conversations of this kind.")
         let isAll: Bool? = try request.optional("all", on: .http, "Reads all conversations.")
         let time: Timetoken? = try request.optional(
