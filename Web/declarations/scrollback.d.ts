@@ -4914,7 +4914,8 @@ declare module "scrollback/store/checkpoint" {
      * Prepares for a new sync because the server's store went back to an earlier state.
      *
      * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
-     * has them. All conversations and profiles are fetched again. The function can be called repeatedly.
+     * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
+     * function can be called repeatedly.
      *
      * @param {Transaction} transaction
      * @param {string} user
@@ -6062,6 +6063,13 @@ declare module "scrollback/client/outbox-driver" {
          * @throws {ScrollbackError} `local-storage` if the item could not be deleted. It then stays in the outbox.
          */
         cancel(id: string): Promise<Cancellation>;
+        /**
+         * Removes messages that failed in this browser, and that another device of the user sent. Both send a message that
+         * the server lost, but only one may have its file.
+         *
+         * @param {readonly Message[]} messages
+         */
+        removeStored(messages: readonly Message[]): Promise<void>;
         #private;
     }
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
@@ -6075,6 +6083,7 @@ declare module "scrollback/client/outbox-driver" {
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
     import { ScrollbackError } from "scrollback/model/errors";
+    import { Message } from "scrollback/model/message";
 }
 declare module "scrollback/client/push" {
     /**
