@@ -203,7 +203,7 @@ extension Driver {
                 core.changes.changed([conversation])
                 await recheck([conversation])
                 // Only the server knows the time of the conversation's last activity, if any, and whether another
-                // device changed the name meanwhile.
+                // device changed the name since the request.
                 var needsHead = try await core.store.read { try $0.isListedWithoutMessage(conversation) }
                 if case .putConversation = request { needsHead = true }
                 if needsHead { fetchHeads([conversation]) }

@@ -7,7 +7,7 @@ package enum SubscriptionAction: Equatable, Sendable {
     /// with ``SubscriptionSet/answered(_:_:now:using:)``.
     case subscribe([ConversationID])
     case unsubscribe(ConversationID)
-    /// Tell the app about the state of its subscription.
+    /// Report the state of the subscription to the app.
     case show(SubscriptionSet.State, ConversationID)
     /// Call ``SubscriptionSet/tick(now:)`` at this time.
     case wake(at: Date)

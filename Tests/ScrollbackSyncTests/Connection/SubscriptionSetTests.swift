@@ -88,7 +88,7 @@ struct SubscriptionSetTests {
         }
     }
 
-    @Test("The answer for a conversation that the app left meanwhile shows nothing")
+    @Test("The answer for a conversation that the app has left shows nothing")
     mutating func ignoresLeftConversations() {
         for result in [.success(()), .failure(full), .failure(busy)] as [Result<Void, ChatError>] {
             var set = connected([lobby])
