@@ -11,6 +11,7 @@ exist, does not apply or does not build, or its tests fail without it.
 import argparse
 import atexit
 import concurrent.futures
+import functools
 import glob
 import os
 import re
@@ -139,7 +140,16 @@ def test(pattern, mutant=0, timeout=300, width=4):
     return COLOR.sub("", output), status
 
 
-SOURCES = {}
+@functools.cache
+def test_files():
+    """The path below Tests of each Swift file, with the types and functions that it declares."""
+    files = []
+    for path in glob.glob(f"{ROOT}/Tests/**/*.swift", recursive=True):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        types = set(re.findall(r"\b(?:struct|class|extension) (\w+)", text))
+        files.append((os.path.relpath(path, f"{ROOT}/Tests"), types, set(re.findall(r"\bfunc (\w+|`.+?`)", text))))
+    return files
 
 
 def test_exists(alternative):
@@ -148,13 +158,8 @@ def test_exists(alternative):
     target, _, suite = suite.rpartition(".")
     if not function and os.path.isdir(os.path.join(ROOT, "Tests", suite)):
         return True
-    if not SOURCES:
-        for path in glob.glob(f"{ROOT}/Tests/**/*.swift", recursive=True):
-            with open(path, encoding="utf-8") as file:
-                SOURCES[os.path.relpath(path, f"{ROOT}/Tests")] = file.read()
-    texts = [text for path, text in SOURCES.items()
-             if path.startswith(target) and re.search(rf"\b(struct|class|extension) {suite}\b", text)]
-    return any(re.search(rf"\bfunc {function or '.*'}\b", text) for text in texts)
+    return any(path.startswith(target) and suite in types and (function in functions if function else functions)
+               for path, types, functions in test_files())
 
 
 def catcher(mutant, output, status):
@@ -231,7 +236,9 @@ def main():
     if unknown:
         parser.error("no such patch in Tests/Mutants: " + ", ".join(unknown))
     mutants = [Mutant(name, known.index(name) + 1) for name in arguments.names or known]
-    problems = [(mutant.name, problem) for mutant in mutants if (problem := mutant.problem())]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(Mutant.problem, mutants)
+        problems = [(mutant.name, problem) for mutant, problem in zip(mutants, found) if problem]
     for name, problem in problems:
         print(f"Tests/Mutants/{name}.patch {problem}")
     if problems:
