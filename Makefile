@@ -6,7 +6,7 @@ PORT ?= 8080
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
 .PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench
-.PHONY: bench-instructions outside clean
+.PHONY: bench-instructions clean
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -36,7 +36,7 @@ fuzz: dependencies ## Search inputs that crash a decoder of untrusted bytes, a m
 coverage: dependencies ## Run the unit tests and print the line coverage of each module
 	scripts/coverage.py
 
-check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, model, examples, web, an app
+check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, model, examples, web
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
@@ -48,7 +48,6 @@ check: dependencies ## Run the checks of CI: format, imports, wording, tables, m
 	scripts/check-model.sh
 	scripts/check-snippets.sh
 	scripts/check-web.sh
-	scripts/check-outside-app.sh
 
 format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift

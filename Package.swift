@@ -276,13 +276,17 @@ let package = Package(
             name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
             path: "Tests/OfflineApp",
             swiftSettings: strict),
-        // The example of README.md.
+        // The examples see only public declarations, as an app does. FirstChat is the example of README.md, and tests run
+        // the others.
         .executableTarget(
-            name: "FirstChat", dependencies: ["Scrollback"], path: "Examples/FirstChat", swiftSettings: strict),
-        // The example, which a test runs.
+            name: "FirstChat", dependencies: ["Scrollback"], path: "Examples/FirstChat", packageAccess: false,
+            swiftSettings: strict),
         .executableTarget(
             name: "GroupChat", dependencies: ["Scrollback"], path: "Examples/GroupChat/Sources/GroupChat",
-            swiftSettings: strict),
+            packageAccess: false, swiftSettings: strict),
+        .executableTarget(
+            name: "OutsideApp", dependencies: ["Scrollback", "ScrollbackUI"],
+            path: "Examples/OutsideApp/Sources/OutsideApp", packageAccess: false, swiftSettings: strict),
         // Tests with the real server program, real sockets and the real SDK.
         .testTarget(
             name: "ScrollbackServerTests",
@@ -305,7 +309,8 @@ let package = Package(
             dependencies: [
                 "CZlib", "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine",
                 "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPostgres", "ScrollbackSQLite",
-                "ScrollbackServer", "ScrollbackWire", "SQLiteSupport", "GroupChat", "TestSupport", "offline-app",
+                "ScrollbackServer", "ScrollbackWire", "SQLiteSupport", "GroupChat", "OutsideApp", "TestSupport",
+                "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -366,9 +371,9 @@ let package = Package(
             name: "contact-sheet", dependencies: ["PictureFixtures", "ScrollbackPictureScaling", gd],
             path: "Tests/ContactSheet", swiftSettings: strict),
         // Every example of the documentation, verbatim (see scripts/check-snippets.sh). Imports only the three
-        // products, as apps do.
+        // products and sees only public declarations, as apps do.
         .testTarget(
             name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting", "ScrollbackUI"],
-            swiftSettings: strict),
+            packageAccess: false, swiftSettings: strict),
     ]
 )

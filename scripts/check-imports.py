@@ -3,9 +3,9 @@
 
 Package.swift is the one statement of the module graph. SwiftPM itself lets a target import what its dependencies depend
 on, so a missing declaration goes unnoticed without this check. The table of modules in Documentation/architecture.md is
-compared with Package.swift too.
+compared with Package.swift too. The products of the SDK must not depend on the server or its libraries.
 
-Exit status: 0 when all imports and the table agree with Package.swift, 1 otherwise.
+Exit status: 0 when the imports, the products of the SDK and the table agree with Package.swift, 1 otherwise.
 """
 
 import json
@@ -17,6 +17,12 @@ import sys
 SYSTEM = {
     "AVFoundation", "CoreGraphics", "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "FoundationXML",
     "Glibc", "ImageIO", "Network", "Observation", "Security", "Synchronization", "UIKit", "UniformTypeIdentifiers",
+}  # fmt: skip
+# The products of the SDK, and the targets and packages that they must not depend on.
+SDK = ("Scrollback", "ScrollbackUI")
+SERVER = {
+    "ScrollbackEngine", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackPostgres", "ScrollbackNATS",
+    "ScrollbackPush", "hummingbird", "jwt-kit", "swift-argument-parser", "swift-service-lifecycle",
 }  # fmt: skip
 # Products that contain more modules than the one they are named after.
 MODULES_OF_PRODUCT = {"GRDB": {"GRDB", "GRDBSQLite"}}
@@ -53,6 +59,28 @@ def check_imports(allowed):
                             yield f"{path}:{number}: Package.swift does not declare {found.group(1)} for {name}"
 
 
+def check_sdk(package):
+    """Follows the dependencies of the SDK's products to targets and packages of the server."""
+    targets = {target["name"]: target for target in package["targets"]}
+    packages = {entry["identity"] for dependency in package["dependencies"] for (entry,) in dependency.values()}
+    for name in sorted(SERVER - targets.keys() - packages):
+        yield f"scripts/check-imports.py: Package.swift has no target and no package {name}"
+    paths = {name: [name] for name in SDK}
+    left = list(SDK)
+    while left:
+        name = left.pop()
+        for dependency in targets[name]["dependencies"]:
+            ((kind, values),) = dependency.items()
+            found = values[1] if kind == "product" else values[0]
+            if found in paths:
+                continue
+            paths[found] = [*paths[name], found]
+            if found in SERVER:
+                yield f"Package.swift: an app with the SDK builds {' → '.join(paths[found])}"
+            elif found in targets:
+                left.append(found)
+
+
 def check_table(allowed):
     """Compares the rows "| `Target` | purpose | project modules | …" of architecture.md with Package.swift."""
     documented = {}
@@ -79,8 +107,9 @@ def main():
         return 0
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     dump = subprocess.run(["swift", "package", "dump-package"], capture_output=True, text=True, check=True).stdout
-    allowed = declared(json.loads(dump))
-    problems = [*check_imports(allowed), *check_table(allowed)]
+    package = json.loads(dump)
+    allowed = declared(package)
+    problems = [*check_imports(allowed), *check_sdk(package), *check_table(allowed)]
     for problem in problems:
         print(problem)
     if not problems:

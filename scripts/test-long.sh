@@ -6,6 +6,7 @@ export SCROLLBACK_SEEDS=${SCROLLBACK_SEEDS:-10000}
 export SCROLLBACK_LONG=1
 swift build --build-tests
 {
+    scripts/check-outside-app.sh
     scripts/push-stand-ins.sh --test
     scripts/check-model.sh --mutants
     trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
