@@ -10,7 +10,7 @@ struct RandomScenarioTests {
     @Test("Random changes and requests give the pages of the reference model")
     func pagesMatchTheReferenceModel() async throws {
         // Each seed creates a server and four clients.
-        try await Seeds.each(upTo: 2_000, per: 5) { seed in
+        try await Seeds.each(upTo: 2_000, per: 10) { seed in
             try await RandomScenario.run(seed: seed)
             return nil
         }

@@ -15,7 +15,7 @@ import Testing
 struct RollbackScenarioTests {
     @Test("After the store went back, every device ends whole and equal to the server and to a new device")
     func devicesConverge() async throws {
-        try await Seeds.each(per: 4, Self.failure)
+        try await Seeds.each(per: 10, Self.failure)
     }
 
     @Test("A device that stored a lost message finds the rollback, drops it and sends its user's own messages again")

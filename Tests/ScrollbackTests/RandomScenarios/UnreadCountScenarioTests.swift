@@ -10,7 +10,7 @@ import Testing
 struct UnreadCountScenarioTests {
     @Test("After activity stops, three clients show the model's counts and totals, and the same list")
     func countsMatchTheModel() async throws {
-        try await Seeds.each(upTo: 5_000, per: 2, Self.failure)
+        try await Seeds.each(upTo: 5_000, per: 4, Self.failure)
     }
 
     private static func failure(of seed: UInt64) async throws -> String? {
