@@ -3,6 +3,8 @@ SHELL := /bin/bash
 CONFIGURATION ?= debug
 DATA ?= ./scrollback-data
 PORT ?= 8080
+# The folder of the release build that bench-instructions measures.
+SCRATCH ?= .build
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
 .PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench
@@ -60,8 +62,8 @@ bench: dependencies ## Run all benchmarks in a release build
 
 bench-instructions: ## Compare the instructions of fixed work with Benchmarks/instructions.json
 	@scripts/install-dependencies.sh valgrind
-	swift build -c release --product scrollback-bench
-	scripts/bench-instructions.py
+	swift build -c release --product scrollback-bench --scratch-path $(SCRATCH)
+	scripts/bench-instructions.py --bench $(SCRATCH)/release/scrollback-bench
 
 clean:
 	rm -rf .build .build-*
