@@ -28,15 +28,11 @@ extension Attacker {
     }
 
     /// Deletes the attacker's own messages, 100 with each request, and the same ones again after the last.
-    func floodDeletions(connections: Int) async {
-        do {
-            let messages = try ownMessages()
-            await floodRequests(connections: connections) { _, number in
-                let ids = (0..<100).map { #""\#(messages[(number * 100 + $0) % messages.count])""# }
-                return ("POST", Self.group + "/messages/delete", #"{"ids":[\#(ids.joined(separator: ","))]}"#)
-            }
-        } catch {
-            tally.refuse("\(error)")
+    func floodDeletions(connections: Int) async throws {
+        let messages = try ownMessages()
+        await floodRequests(connections: connections) { _, number in
+            let ids = (0..<100).map { #""\#(messages[(number * 100 + $0) % messages.count])""# }
+            return ("POST", Self.group + "/messages/delete", #"{"ids":[\#(ids.joined(separator: ","))]}"#)
         }
     }
 
@@ -54,13 +50,14 @@ extension Attacker {
         defer { web.close() }
         try web.signIn(token: token, device: "reader")
         var found: [String] = []
-        var last = 0
+        var after = "earliest"
         while true {
-            let request = #""type":"history","conversation":"group:logs","after":"seq:\#(last)","limit":100"#
-            let page = try JSONDecoder().decode(Page.self, from: Data(try web.request(request)))
-            guard let newest = page.messages.map(\.seq).max() else { break }
-            found += page.messages.filter { $0.sender == "mallory" }.map(\.id)
-            last = newest
+            let page = #""conversation":"group:logs","after":"\#(after)","sort":"oldestFirst","limit":100"#
+            let request = #""type":"history",\#(page)"#
+            let answer = try JSONDecoder().decode(Page.self, from: Data(try web.request(request)))
+            guard let last = answer.messages.last else { break }
+            found += answer.messages.filter { $0.sender == "mallory" }.map(\.id)
+            after = "seq:\#(last.seq)"
         }
         guard !found.isEmpty else { throw BenchError("no messages to delete") }
         return found

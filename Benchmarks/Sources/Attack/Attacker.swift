@@ -37,7 +37,14 @@ struct AttackerProcess: AsyncParsableCommand {
             end: now() + seconds)
         print("ready")
         fflush(nil)
-        Task { await attacker.run() }
+        Task {
+            do {
+                try await attacker.run()
+            } catch {
+                FileHandle.standardError.write(Data("The attack \(kind.rawValue) failed: \(error)\n".utf8))
+                _exit(1)
+            }
+        }
         try await Task.sleep(for: .seconds(seconds))
         // Requests in progress don't count, and the threads that wait for them end with the process.
         print(String(decoding: try JSONEncoder().encode(attacker.tally.total), as: UTF8.self))
@@ -83,7 +90,8 @@ struct Attacker: Sendable {
     /// The group of the attacker and the measuring user with all messages that searches find.
     static let group = "/v1/conversations/group:logs"
 
-    func run() async {
+    /// Attacks until the end, or throws if the attack can't be prepared.
+    func run() async throws {
         switch kind {
         case .pongs: await floodPings(sockets: 4)
         case .settings4, .settings8:
@@ -128,7 +136,7 @@ struct Attacker: Sendable {
                 let names = (0..<100).map { #""guess-\#(connection)-\#(number)-\#($0)""# }.joined(separator: ",")
                 return ("POST", "/v1/users/fetch", #"{"users":[\#(names)]}"#)
             }
-        case .deletes: await floodDeletions(connections: 8)
+        case .deletes: try await floodDeletions(connections: 8)
         }
     }
 
