@@ -57,7 +57,7 @@ extension Attacker {
             let answer = try JSONDecoder().decode(Page.self, from: Data(try web.request(request)))
             guard let last = answer.messages.last else { break }
             found += answer.messages.filter { $0.sender == "mallory" }.map(\.id)
-            after = "seq:\#(last.seq)"
+            after = "seq:\(last.seq)"
         }
         guard !found.isEmpty else { throw BenchError("no messages to delete") }
         return found
