@@ -79,6 +79,7 @@ package final class Engine: Sendable {
     ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - space: The free space of the store's volume.
     ///   - searchTime: How long a search may run.
+    ///   - batchTime: How long a transaction begins further changes.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(),
@@ -91,6 +92,7 @@ package final class Engine: Sendable {
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
+        batchTime: Duration = CommitQueue.standardBatchTime,
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
@@ -135,8 +137,8 @@ package final class Engine: Sendable {
             for case .scheduled(let date) in events { nextScheduled.add(date) }
         }
         commits = try CommitQueue(
-            store: store, node: node, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
-            space: space, clock: clock,
+            store: store, node: node, execution: execution, batchTime: batchTime,
+            settings: { current.value.withLock { $0 } }, ledger: ledger, space: space, clock: clock,
             publish: publish,
             record: { [deliveries, pushes] transaction in
                 var recorded = OutboundSummary()

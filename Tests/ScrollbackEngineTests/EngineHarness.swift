@@ -24,7 +24,7 @@ final class EngineHarness: Sendable {
         webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(),
-        searchTime: SearchTime = SearchTime(limit: .seconds(3_600)),
+        searchTime: SearchTime = SearchTime(limit: .seconds(3_600)), batchTime: Duration = .seconds(3_600),
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }
@@ -38,7 +38,7 @@ final class EngineHarness: Sendable {
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
             checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },
-            searchTime: searchTime)
+            searchTime: searchTime, batchTime: batchTime)
     }
 
     // MARK: Writing

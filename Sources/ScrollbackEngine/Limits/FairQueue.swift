@@ -27,6 +27,13 @@ package struct FairQueue<Owner: Hashable, Element> {
         if waiting[owner]?.count == 1 { turns.append(owner) }
     }
 
+    /// Adds an element before all others of its owner. An owner without waiting elements has the next turn.
+    package mutating func prepend(_ element: Element, of owner: Owner) {
+        count += 1
+        waiting[owner, default: []].prepend(element)
+        if waiting[owner]?.count == 1 { turns.prepend(owner) }
+    }
+
     /// Takes the next element, and ends the turn of its owner.
     package mutating func popFirst() -> (owner: Owner, element: Element)? {
         guard let owner = turns.popFirst() else { return nil }

@@ -22,11 +22,17 @@ package struct WriterQueue<Element> {
         var element: Element
     }
 
+    private enum Taken {
+        case write(Entry, of: WorkOwner)
+        case barrier(Barrier)
+    }
+
     /// The largest number of waiting writes, and of those of one user.
     package let (maximumCount, maximumOwnCount): (Int, Int)
     private var queue = FairQueue<WorkOwner, Entry>()
     private var barriers: [Barrier] = []
     private var nextNumber = 0
+    private var lastBatch: [Taken] = []
 
     package init(maximumCount: Int, maximumOwnCount: Int) {
         self.maximumCount = maximumCount
@@ -53,20 +59,41 @@ package struct WriterQueue<Element> {
     package mutating func takeBatch(limit: Int) -> [Element] {
         var batch: [Element] = []
         batch.reserveCapacity(min(limit, count))
+        lastBatch.removeAll(keepingCapacity: true)
         while batch.count < limit {
             if let barrier = barriers.first, barrier.remaining == 0 {
                 batch.append(barrier.element)
-                barriers.removeFirst()
-            } else if let (_, entry) = queue.popFirst() {
+                lastBatch.append(.barrier(barriers.removeFirst()))
+            } else if let (owner, entry) = queue.popFirst() {
                 batch.append(entry.element)
-                for index in barriers.indices where entry.number < barriers[index].number {
-                    barriers[index].remaining -= 1
-                }
+                lastBatch.append(.write(entry, of: owner))
+                countForBarriers(entry, by: -1)
             } else {
                 break
             }
         }
         return batch
+    }
+
+    /// Puts the last elements of the last batch back, before all others of their owners.
+    ///
+    /// Call it once after each batch, also with 0, so that the queue releases the batch.
+    package mutating func putBack(_ count: Int) {
+        for taken in lastBatch.suffix(count).reversed() {
+            switch taken {
+            case .barrier(let barrier): barriers.insert(barrier, at: 0)
+            case .write(let entry, let owner):
+                queue.prepend(entry, of: owner)
+                countForBarriers(entry, by: 1)
+            }
+        }
+        lastBatch.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func countForBarriers(_ entry: Entry, by change: Int) {
+        for index in barriers.indices where entry.number < barriers[index].number {
+            barriers[index].remaining += change
+        }
     }
 
     private mutating func takeNumber() -> Int {

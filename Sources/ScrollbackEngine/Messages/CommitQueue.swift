@@ -6,7 +6,9 @@ import Synchronization
 /// The single writer of the store.
 ///
 /// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
-/// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes.
+/// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes. Two bounds keep one
+/// user's burst from delaying another user's change, which comes early in the next batch: the number of jobs in a
+/// transaction, and the time after which no further job begins.
 package final class CommitQueue: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
@@ -17,8 +19,10 @@ package final class CommitQueue: Sendable {
         case inline
     }
 
-    /// The maximum number of jobs in a transaction, so that the first job of a burst does not wait for the last one.
+    /// The maximum number of jobs in a transaction.
     static let maximumBatch = 512
+    /// How long a transaction begins further jobs, by default. The others go back to the queue.
+    package static let standardBatchTime = Duration.milliseconds(20)
 
     private let store: any MessageStore
     /// The nodes that share the store, if several do.
@@ -33,6 +37,7 @@ package final class CommitQueue: Sendable {
     private let ledger: QuotaLedger
     private let space: StorageSpace
     private let execution: Execution
+    private let batchTime: Duration
     private let queue = DispatchQueue(label: "scrollback.commits", qos: .userInitiated)
     private let state: Mutex<State>
 
@@ -56,6 +61,7 @@ package final class CommitQueue: Sendable {
     /// - Parameters:
     ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.
     ///   - maximumOwnQueue: The same for the changes of one user.
+    ///   - batchTime: How long a transaction begins further jobs.
     ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - settings: Returns the current settings; called for each transaction.
     ///   - ledger: What users have added today.
@@ -68,7 +74,7 @@ package final class CommitQueue: Sendable {
     ///   - observe: Receives a report after each commit or failed transaction.
     package init(
         store: any MessageStore, node: Node? = nil, execution: Execution, maximumQueue: Int = 10_000,
-        maximumOwnQueue: Int = 1_000,
+        maximumOwnQueue: Int = 1_000, batchTime: Duration = standardBatchTime,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
@@ -84,6 +90,7 @@ package final class CommitQueue: Sendable {
         self.node = node
         newest = Mutex(try store.newest)
         self.execution = execution
+        self.batchTime = batchTime
         state = Mutex(State(waiting: WriterQueue(maximumCount: maximumQueue, maximumOwnCount: maximumOwnQueue)))
         self.clock = clock
         self.publish = publish
@@ -205,7 +212,9 @@ package final class CommitQueue: Sendable {
         var start: DispatchTime
     }
 
-    private func execute(_ batch: [any Job]) {
+    private func execute(_ taken: [any Job]) {
+        var batch = taken
+        defer { state.withLock { $0.waiting.putBack(taken.count - batch.count) } }
         let start = DispatchTime.now()
         var outcome: Outcome?
         do {
@@ -214,14 +223,14 @@ package final class CommitQueue: Sendable {
                 let id = CommitID.random()
                 try node.write(as: id, expecting: { expectedReads(of: batch) }) { writer, turn in
                     newest.withLock { $0 = max($0, turn.newest) }
-                    let effects = try run(batch, in: writer, turn.commit, at: turn.time)
+                    let effects = try run(&batch, in: writer, turn.commit, at: turn.time)
                     let note = CommitNote(number: turn.commit, id: id, body: effects.body)
                     outcome = Outcome(commit: turn.commit, effects: effects, note: note)
                     return note
                 }
             } else {
                 try store.write(expecting: { expectedReads(of: batch) }) { writer, commit in
-                    outcome = Outcome(commit: commit, effects: try run(batch, in: writer, commit, at: clock()))
+                    outcome = Outcome(commit: commit, effects: try run(&batch, in: writer, commit, at: clock()))
                 }
             }
             finish(batch, outcome, start)
@@ -248,14 +257,22 @@ package final class CommitQueue: Sendable {
         return reads
     }
 
+    /// Runs the jobs of a batch. If they take long, removes those that did not begin from the batch.
     private func run(
-        _ batch: [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
+        _ batch: inout [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
     ) throws -> CommitEffects {
         let now = max(Timetoken(time), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
         let transaction = Transaction(
             store: writer, now: now, commit: commit, generation: store.generation, settings: settings(),
             ledger: ledger, space: space)
-        for job in batch { try job.run(in: transaction) }
+        let end = ContinuousClock.now + batchTime
+        for (index, job) in batch.enumerated() {
+            if index > 0, ContinuousClock.now >= end {
+                batch.removeSubrange(index...)
+                break
+            }
+            try job.run(in: transaction)
+        }
         try transaction.flush()
         let summary = try record(transaction)
         newest.withLock { $0 = max($0, transaction.newest) }

@@ -38,6 +38,22 @@ struct WriterQueueTests {
         #expect(queue.takeBatch(limit: 9) == [])
     }
 
+    @Test("Elements that are put back come before later ones of their owner, and the next owner has a turn")
+    func putBack() {
+        var queue = WriterQueue<String>(maximumCount: 100, maximumOwnCount: 100)
+        for number in 0..<4 { _ = queue.append("flood \(number)", of: .user("flood")) }
+        queue.appendBarrier("barrier")
+        #expect(queue.takeBatch(limit: 9).count == 5)
+        _ = queue.append("flood 4", of: .user("flood"))
+        _ = queue.append("alice", of: .user("alice"))
+        queue.putBack(4)
+        #expect(queue.count == 6)
+        #expect(queue.takeBatch(limit: 2) == ["flood 1", "alice"])
+        queue.putBack(0)
+        queue.putBack(1)
+        #expect(queue.takeBatch(limit: 9) == ["flood 2", "flood 3", "barrier", "flood 4"])
+    }
+
     @Test("In random histories, barriers keep their place and owners their order")
     func seeds() {
         for seed in Seeds.range(300) {
@@ -55,7 +71,10 @@ struct WriterQueueTests {
                     owners[number] = owner
                 }
                 if Int.random(in: 0..<10, using: &random) == 0 {
-                    taken += queue.takeBatch(limit: Int.random(in: 1...20, using: &random))
+                    let batch = queue.takeBatch(limit: Int.random(in: 1...20, using: &random))
+                    let count = Int.random(in: 0...batch.count / 2, using: &random)
+                    queue.putBack(count)
+                    taken += batch.dropLast(count)
                 }
             }
             while case let batch = queue.takeBatch(limit: 7), !batch.isEmpty { taken += batch }
@@ -113,6 +132,41 @@ struct WriterQueueTests {
         let done = answers.filter { !$0.isRefusal }.map(\.ref)
         #expect(done == Array(1...1_000))
         #expect(harness.engine.commits.refusals.owner == 4_000)
+    }
+
+    @Test(
+        "When the time of a batch is over, the others' changes come before the rest of a flood",
+        arguments: [
+            ExecutedBatches(time: .zero, jobs: [1, 1, 1, 1, 1]), ExecutedBatches(time: .seconds(3_600), jobs: [1, 4]),
+        ])
+    func batchTime(_ expected: ExecutedBatches) throws {
+        let order = Mutex<[String]>([])
+        let jobs = Mutex<[Int]>([])
+        let commits = try CommitQueue(
+            store: MemoryStore(generation: 1), execution: .thread, batchTime: expected.time, clock: { Date() },
+            publish: { _, _ in }, observe: { report in jobs.withLock { $0.append(report.jobs) } })
+        let (isRunning, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        func submit(_ name: String, for user: UserID, _ body: @escaping @Sendable () -> Void = {}) {
+            commits.submit(
+                for: .user(user), { _ in body() },
+                completion: { (_: Result<Void, ChatError>) in order.withLock { $0.append(name) } })
+        }
+        submit("first", for: "mallory") {
+            isRunning.signal()
+            release.wait()
+        }
+        isRunning.wait()
+        for number in 0..<3 { submit("flood \(number)", for: "mallory") }
+        submit("message", for: "alice")
+        release.signal()
+        commits.close()
+        #expect(jobs.withLock { $0 } == expected.jobs)
+        #expect(order.withLock { $0 } == ["first", "flood 0", "message", "flood 1", "flood 2"])
+    }
+
+    struct ExecutedBatches: Sendable {
+        var time: Duration
+        var jobs: [Int]
     }
 
     @Test("The message of a user is in the batch of the first change of another user's flood")
