@@ -27,7 +27,9 @@ package struct FairQueue<Owner: Hashable, Element> {
         if waiting[owner]?.count == 1 { turns.append(owner) }
     }
 
-    /// Adds an element before all others of its owner. An owner without waiting elements has the next turn.
+    /// Adds an element before all others of its owner.
+    ///
+    /// An owner without waiting elements has the next turn.
     package mutating func prepend(_ element: Element, of owner: Owner) {
         count += 1
         waiting[owner, default: []].prepend(element)

@@ -21,7 +21,9 @@ package final class CommitQueue: Sendable {
 
     /// The maximum number of jobs in a transaction.
     static let maximumBatch = 512
-    /// How long a transaction begins further jobs, by default. The others go back to the queue.
+    /// How long a transaction begins further jobs, by default.
+    ///
+    /// The others go back to the queue.
     package static let standardBatchTime = Duration.milliseconds(20)
 
     private let store: any MessageStore
@@ -257,7 +259,9 @@ package final class CommitQueue: Sendable {
         return reads
     }
 
-    /// Runs the jobs of a batch. If they take long, removes those that did not begin from the batch.
+    /// Runs the jobs of a batch.
+    ///
+    /// If they take long, those that did not begin are removed from the batch.
     private func run(
         _ batch: inout [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
     ) throws -> CommitEffects {
