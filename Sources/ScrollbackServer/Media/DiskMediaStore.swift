@@ -118,16 +118,3 @@ extension ChatError {
         return ChatError(.internalError, "The file can't be read or written.", cause: self)
     }
 }
-
-/// Lowers the priority of the current thread, so that hashing and copying of files don't delay messages.
-private func lowerThreadPriority() {
-    #if os(Linux)
-        // On Linux, `setpriority` applies to the current thread.
-        guard hasLoweredPriority.currentValue == nil else { return }
-        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
-        hasLoweredPriority.currentValue = Marker()
-    #endif
-}
-
-private final class Marker: Sendable {}
-private let hasLoweredPriority = ThreadSpecificVariable<Marker>()

@@ -16,6 +16,7 @@ package final class ReaderPool: Sendable {
     /// The number of threads.
     package let threadCount: Int
     private let maximumOwnCount: Int
+    private let hasLowPriority: Bool
     private let threads: NIOThreadPool
     private let schedule: Mutex<FairSchedule<WorkOwner, Item>>
     private let waited: @Sendable (Double) -> Void
@@ -26,13 +27,16 @@ package final class ReaderPool: Sendable {
     ///
     /// - Parameters:
     ///   - maximumOwnCount: The number of waiting requests of one user above which the pool refuses more.
+    ///   - hasLowPriority: Whether the threads give way to those of other pools.
     ///   - waited: Receives how long work waited for a thread, in seconds.
     package init(
-        threads count: Int, maximumOwnCount: Int, waited: @escaping @Sendable (Double) -> Void = { _ in }
+        threads count: Int, maximumOwnCount: Int, hasLowPriority: Bool = false,
+        waited: @escaping @Sendable (Double) -> Void = { _ in }
     ) {
         self.waited = waited
         threadCount = count
         self.maximumOwnCount = maximumOwnCount
+        self.hasLowPriority = hasLowPriority
         threads = NIOThreadPool(numberOfThreads: count)
         schedule = Mutex(FairSchedule(threads: count, share: max(1, count / 2)))
     }
@@ -83,6 +87,7 @@ package final class ReaderPool: Sendable {
 
     /// Runs an item and then, on the same thread, the items that follow it.
     private func run(_ item: Item, of owner: WorkOwner) {
+        if hasLowPriority { lowerThreadPriority() }
         var next: (owner: WorkOwner, element: Item)? = (owner, item)
         while let (owner, item) = next {
             waited(Double((ContinuousClock.now - item.queuedAt) / .seconds(1)))
@@ -109,9 +114,9 @@ package struct ReaderPools: Sendable {
                 let timer = metrics.readWaits[pool]
                 return (
                     pool,
-                    ReaderPool(threads: size.threads, maximumOwnCount: size.maximumOwnCount) {
-                        timer?.recordSeconds($0)
-                    }
+                    ReaderPool(
+                        threads: size.threads, maximumOwnCount: size.maximumOwnCount, hasLowPriority: pool == .search
+                    ) { timer?.recordSeconds($0) }
                 )
             })
     }
