@@ -29,11 +29,12 @@ package struct FairQueue<Owner: Hashable, Element> {
 
     /// Adds an element before all others of its owner.
     ///
-    /// An owner without waiting elements has the next turn.
-    package mutating func prepend(_ element: Element, of owner: Owner) {
+    /// - Parameter hasNextTurn: Whether an owner without other elements has the next turn instead of the last.
+    package mutating func prepend(_ element: Element, of owner: Owner, hasNextTurn: Bool) {
         count += 1
         waiting[owner, default: []].prepend(element)
-        if waiting[owner]?.count == 1 { turns.prepend(owner) }
+        guard waiting[owner]?.count == 1 else { return }
+        if hasNextTurn { turns.prepend(owner) } else { turns.append(owner) }
     }
 
     /// Takes the next element, and ends the turn of its owner.

@@ -77,13 +77,15 @@ package struct WriterQueue<Element> {
 
     /// Puts the last elements of the last batch back, before all others of their owners.
     ///
-    /// Call it once after each batch, also with 0, so that the queue releases the batch.
+    /// Owners of whom the batch has an element that is not put back come after the others. Call it once after each batch, also with 0, so that the queue releases the batch.
     package mutating func putBack(_ count: Int) {
+        var served: Set<WorkOwner> = []
+        if count > 0 { for case .write(_, let owner) in lastBatch.dropLast(count) { served.insert(owner) } }
         for taken in lastBatch.suffix(count).reversed() {
             switch taken {
             case .barrier(let barrier): barriers.insert(barrier, at: 0)
             case .write(let entry, let owner):
-                queue.prepend(entry, of: owner)
+                queue.prepend(entry, of: owner, hasNextTurn: !served.contains(owner))
                 countForBarriers(entry, by: 1)
             }
         }

@@ -38,6 +38,19 @@ struct WriterQueueTests {
         #expect(queue.takeBatch(limit: 9) == [])
     }
 
+    @Test("After elements are put back, the owners that were not served are next")
+    func turnsAfterPutBack() {
+        var queue = WriterQueue<String>(maximumCount: 100, maximumOwnCount: 100)
+        for number in 0..<3 { _ = queue.append("flood \(number)", of: .user("flood")) }
+        #expect(queue.takeBatch(limit: 9).count == 3)
+        _ = queue.append("alice", of: .user("alice"))
+        queue.putBack(2)
+        #expect(queue.takeBatch(limit: 9) == ["alice", "flood 1", "flood 2"])
+        _ = queue.append("bob", of: .user("bob"))
+        queue.putBack(3)
+        #expect(queue.takeBatch(limit: 9) == ["alice", "flood 1", "bob", "flood 2"])
+    }
+
     @Test("Elements that are put back come before later ones of their owner, and the next owner has a turn")
     func putBack() {
         var queue = WriterQueue<String>(maximumCount: 100, maximumOwnCount: 100)
