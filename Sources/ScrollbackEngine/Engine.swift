@@ -194,20 +194,32 @@ package final class Engine: Sendable {
     }
 
     /// Runs a closure with the caller's access to a conversation and the snapshot that it is from.
+    ///
+    /// - Parameter needsHead: Whether the closure will compute the caller's head.
     func withAccess<Answer>(
-        to id: ConversationID, for caller: Caller, _ body: (Access, any StoreReader) throws -> Answer
+        to id: ConversationID, for caller: Caller, needsHead: Bool = false,
+        _ body: (Access, any StoreReader) throws -> Answer
     ) throws -> Answer {
-        try read(about: [id], for: caller) { try body(access(to: id, for: caller, in: $0), $0) }
+        try read(about: [id], for: caller, needsHeads: needsHead) {
+            try body(access(to: id, for: caller, in: $0), $0)
+        }
     }
 
     /// Runs a closure that will compute the caller's access to conversations, on one snapshot.
     ///
-    /// - Parameter ids: The names of the conversations, which may be relative to the caller.
+    /// - Parameters:
+    ///   - ids: The names of the conversations, which may be relative to the caller.
+    ///   - needsHeads: Whether the closure will compute the caller's heads.
     func read<Answer>(
-        about ids: [ConversationID], for caller: Caller, _ body: (any StoreReader) throws -> Answer
+        about ids: [ConversationID], for caller: Caller, needsHeads: Bool = false,
+        _ body: (any StoreReader) throws -> Answer
     ) throws -> Answer {
         var reads = ExpectedReads()
-        reads.footprints = ids.map { Footprint($0.absolute(for: caller.user), caller.user, needsAccess: true) }
+        reads.footprints = ids.map { id in
+            var footprint = Footprint(id.absolute(for: caller.user), caller.user, needsAccess: true)
+            footprint.needsHead = needsHeads
+            return footprint
+        }
         return try store.read(expecting: reads, body)
     }
 

@@ -14,14 +14,16 @@ extension PostgresReader {
         "SELECT \(ChangeRow.columns) FROM change WHERE conversation = ? AND rev > ? ORDER BY rev LIMIT ?")
 
     func changes(in conversation: Int64, after rev: Int64, limit: Int) throws -> [ChangeRow] {
-        try connection.all(Self.changes, limit: limit) { $0.add(conversation, rev) }
+        if let known = connection.ahead.snapshot.changes(in: conversation, after: rev, limit: limit) { return known }
+        return try connection.all(Self.changes, limit: limit) { $0.add(conversation, rev) }
     }
 
     private static let changeByOperation = Statement<ChangeRow>(
         "SELECT \(ChangeRow.columns) FROM change WHERE operation = ? AND conversation = ?")
 
     func change(_ operation: MessageID, in conversation: Int64) throws -> ChangeRow? {
-        try connection.first(Self.changeByOperation) { $0.add(operation, conversation) }
+        if let known = connection.ahead.change(operation, in: conversation) { return known }
+        return try connection.first(Self.changeByOperation) { $0.add(operation, conversation) }
     }
 
     private static let actions = Statement<ActionRow>(
@@ -45,10 +47,12 @@ extension PostgresReader {
         at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
     ) throws -> ActionRow? {
         // The values of one user's actions on one message are few, and encrypted values could not be compared in SQL.
-        let actions = try connection.all(Self.actionsOfSender) {
-            $0.add(conversation, seq, sender)
-            $0.add(utf8: type)
-        }
+        let actions =
+            try connection.ahead.actions(at: seq, sender, type: type, in: conversation)
+            ?? connection.all(Self.actionsOfSender) {
+                $0.add(conversation, seq, sender)
+                $0.add(utf8: type)
+            }
         return actions.first { $0.value.utf8.elementsEqual(value.utf8) }
     }
 
@@ -72,6 +76,7 @@ extension PostgresReader {
     ) { $0.timetoken() }
 
     func lastAction(in conversation: Int64) throws -> Timetoken? {
-        try connection.first(Self.lastAction) { $0.add(conversation) }
+        if let known = connection.ahead.lastAction(in: conversation) { return known }
+        return try connection.first(Self.lastAction) { $0.add(conversation) }
     }
 }

@@ -6,7 +6,8 @@ extension PostgresReader {
     private static let media = Statement<MediaRow>("SELECT \(MediaRow.columns) FROM media WHERE id = ?")
 
     func media(_ id: MediaID) throws -> MediaRow? {
-        try connection.first(Self.media) { $0.add(id.uuid) }
+        if let known = connection.ahead.media(id) { return known }
+        return try connection.first(Self.media) { $0.add(id.uuid) }
     }
 
     private static let unusedMedia = Statement<MediaRow>(

@@ -6,7 +6,8 @@ extension PostgresReader {
         "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq = ?")
 
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(Self.messageAt) { $0.add(conversation, seq) }
+        if let known = connection.ahead.snapshot.message(at: seq, in: conversation) { return known }
+        return try connection.first(Self.messageAt) { $0.add(conversation, seq) }
     }
 
     private static let messageByID = Statement<MessageRow>(
@@ -21,7 +22,8 @@ extension PostgresReader {
         "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1")
 
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(Self.messageAtOrBelow) { $0.add(conversation, seq) }
+        if let known = connection.ahead.snapshot.message(at: seq, in: conversation) { return known }
+        return try connection.first(Self.messageAtOrBelow) { $0.add(conversation, seq) }
     }
 
     private static let positionAtOrBelow = Statement(
@@ -33,29 +35,17 @@ extension PostgresReader {
         return try connection.first(Self.positionAtOrBelow) { $0.add(conversation, seq) }
     }
 
-    /// The binary search of `StoreReader.lastPosition(in:where:)`, in one round trip.
     private static let lastPosition = Statement(
-        """
-        WITH RECURSIVE search (low, high) AS (
-            SELECT $2, $3
-            UNION ALL
-            SELECT
-                CASE WHEN found.seq IS NULL OR found.seq <= low OR found.timetoken <= $4 THEN middle ELSE low END,
-                CASE WHEN found.seq > low AND found.timetoken > $4 THEN found.seq - 1 ELSE high END
-            FROM (SELECT low, high, low + (high - low + 1) / 2 AS middle FROM search WHERE low < high) AS step
-            LEFT JOIN LATERAL (
-                SELECT seq, timetoken FROM message WHERE conversation = $1 AND seq <= middle
-                ORDER BY seq DESC LIMIT 1
-            ) AS found ON true
-        )
-        SELECT low FROM search WHERE low >= high
-        """
+        ReadAhead.lastPosition(in: "$1", above: "$2", through: "$3", atOrBefore: "$4")
     ) { $0.integer() }
+
+    /// Returns a time as a signed number, because PostgreSQL compares times so.
+    static func signed(_ time: Timetoken) -> Int64 { Int64(clamping: time.rawValue) }
 
     func lastPosition(in conversation: ConversationRow, atOrBefore time: Timetoken) throws -> Seq {
         let low = conversation.firstSeq - 1
-        // PostgreSQL compares times as signed numbers.
-        let time = Int64(clamping: time.rawValue)
+        let time = Self.signed(time)
+        if let known = connection.ahead.position(atOrBefore: time, in: conversation, above: low) { return known }
         let found = try connection.first(Self.lastPosition) {
             $0.add(conversation.number, low, conversation.head, time)
         }
@@ -88,6 +78,17 @@ extension PostgresReader {
         let condition = filter == .all ? nil : FilterCondition(filter)
         var rows: [MessageRow] = []
         var rest = range
+        if condition == nil, !budget.isFull,
+            let known = connection.ahead.snapshot.logs[conversation]?.messages(in: range, newestFirst: newestFirst)
+        {
+            for row in known.rows {
+                guard budget.take(row) else { return rows }
+                rows.append(row)
+                if budget.isFull { return rows }
+            }
+            guard let unknown = known.rest else { return rows }
+            rest = unknown
+        }
         while !budget.isFull {
             // Only mentions of the reader are checked afterwards.
             let limit = min(Self.rowsPerQuery, filter.mentionsMe ? .max : budget.messages)

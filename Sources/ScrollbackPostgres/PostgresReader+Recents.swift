@@ -16,18 +16,24 @@ extension PostgresReader {
     func membershipSummaries(
         of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64
     ) throws -> [MembershipSummary] {
-        try connection.all(Self.membershipSummaries) { $0.add(user, lastCommit, rev) }
+        let expected = ExpectedReads.Summaries(of: user, committedAfter: lastCommit, changedAbove: rev)
+        if let known = connection.ahead.snapshot.summaries(expected) { return known }
+        return try connection.all(Self.membershipSummaries) { $0.add(user, lastCommit, rev) }
     }
 
     private static let channelSummaries = Statement<MembershipSummary>(
         """
-        SELECT \(MembershipSummary.columns) FROM conversation c
+        SELECT \(MembershipSummary.columns) FROM conversation r
+        JOIN LATERAL (
+            SELECT * FROM conversation WHERE kind = 'community' AND target = r.target AND part > '' OFFSET 0
+        ) AS c ON true
         LEFT JOIN member m ON m.conversation = c.number AND m.userID = ?
-        WHERE c.kind = 'community' AND c.target = ? AND c.part > '' ORDER BY c.part
+        WHERE r.number = ? ORDER BY c.part
         """)
 
-    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary] {
-        try connection.all(Self.channelSummaries) { $0.add(user, community) }
+    func channelSummaries(of user: UserID, in community: Int64) throws -> [MembershipSummary] {
+        if let known = connection.ahead.snapshot.channels(of: user, in: community) { return known }
+        return try connection.all(Self.channelSummaries) { $0.add(user, community) }
     }
 
     /// Lists communities themselves instead of their channels.

@@ -11,6 +11,11 @@ class PostgresReader: StoreReader {
         self.connection = connection
     }
 
+    func readAhead(_ reads: ExpectedReads) throws {
+        try connection.ahead.enqueue(reads, on: connection)
+        try connection.syncQueued()
+    }
+
     private static let conversationByName = Statement<ConversationRow>(
         "SELECT \(ConversationRow.columns) FROM conversation WHERE kind = ? AND target = ? AND part = ?")
 
@@ -23,7 +28,8 @@ class PostgresReader: StoreReader {
         "SELECT \(ConversationRow.columns) FROM conversation WHERE number = ?")
 
     func conversation(numbered number: Int64) throws -> ConversationRow? {
-        try connection.first(Self.conversationByNumber) { $0.add(number) }
+        if let known = connection.ahead.conversation(numbered: number) { return known }
+        return try connection.first(Self.conversationByNumber) { $0.add(number) }
     }
 
     private static let conversations = Statement<ConversationRow>(
@@ -87,7 +93,8 @@ class PostgresReader: StoreReader {
     ) { DeletedRangeRow(try $0.range(), userRev: $0.integer(), holdsMessages: $0.flag()) }
 
     func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow] {
-        try connection.all(Self.deletedRanges) { $0.add(conversation, user?.text ?? "") }
+        if let known = connection.ahead.deletedRanges(of: user, in: conversation) { return known }
+        return try connection.all(Self.deletedRanges) { $0.add(conversation, user?.text ?? "") }
     }
 
     private static let mentions = Statement(
@@ -100,6 +107,7 @@ class PostgresReader: StoreReader {
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
         if connection.ahead.isUnmentioned(user, in: conversation, above: seq) { return [] }
+        if let known = connection.ahead.snapshot.mentions(of: user, in: conversation, above: seq) { return known }
         return try connection.all(Self.mentions) { $0.add(conversation, user, seq) }
     }
 
@@ -153,6 +161,7 @@ extension BitBlock: StoredRow {
 extension BitSet: Bindable {
     static let removedKind: Int64 = 0
     static let uncountedKind: Int64 = 2
+    static let repliesKind: Int64 = 3
 
     /// Binds the kind and user.
     func bind(to parameters: inout Parameters) {
@@ -160,7 +169,7 @@ extension BitSet: Bindable {
         case .removed: parameters.add(Self.removedKind, "")
         case .deleted: parameters.add(1 as Int64, "")
         case .uncounted(let user): parameters.add(Self.uncountedKind, user)
-        case .replies(let thread): parameters.add(3 as Int64, thread.description)
+        case .replies(let thread): parameters.add(Self.repliesKind, thread.description)
         }
     }
 }

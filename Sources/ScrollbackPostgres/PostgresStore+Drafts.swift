@@ -2,11 +2,12 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension PostgresReader {
-    private static let drafts = Statement<DraftRow>(
+    static let drafts = Statement<DraftRow>(
         "SELECT \(DraftRow.columns) FROM draft WHERE userID = ? AND rev > ? ORDER BY rev LIMIT ?")
 
     func drafts(of user: UserID, after rev: Int64, limit: Int) throws -> [DraftRow] {
-        try connection.all(Self.drafts, limit: limit) { $0.add(user, rev) }
+        if limit == 1, let known = connection.ahead.snapshot.firstDraft(of: user, after: rev) { return known }
+        return try connection.all(Self.drafts, limit: limit) { $0.add(user, rev) }
     }
 
     private static let draftCount = Statement(

@@ -42,7 +42,8 @@ extension PostgresReader {
         "SELECT \(ThreadStateRow.columns) FROM threadState WHERE conversation = ? AND userID = ? AND thread = ?")
 
     func threadState(of user: UserID, in thread: MessageID, of conversation: Int64) throws -> ThreadStateRow? {
-        try connection.first(Self.threadState) { $0.add(conversation, user, thread) }
+        if let known = connection.ahead.threadState(of: user, in: thread, of: conversation) { return known }
+        return try connection.first(Self.threadState) { $0.add(conversation, user, thread) }
     }
 
     private static let threadStates = Statement<ThreadStateRow>(
@@ -62,15 +63,16 @@ extension PostgresReader {
 
 extension PostgresWriter {
     private static let putThreadState = Statement(
-        """
-        INSERT INTO threadState (conversation, userID, \(ThreadStateRow.columns))
-        VALUES (?, ?, \(placeholders(ThreadStateRow.columns)))
-        ON CONFLICT (conversation, userID, thread) DO UPDATE
-        SET (\(ThreadStateRow.columns)) = (\(excluded(ThreadStateRow.columns)))
-        """)
+        insertingInto: "threadState", "conversation, userID, \(ThreadStateRow.columns)",
+        onConflict: """
+            (conversation, userID, thread) DO UPDATE
+            SET (\(ThreadStateRow.columns)) = (\(excluded(ThreadStateRow.columns)))
+            """)
 
     func put(_ state: ThreadStateRow, of user: UserID, in conversation: Int64) throws {
-        try connection.enqueue(Self.putThreadState) { $0.add(conversation, user, state) }
+        let key = ReadAhead.ThreadPlace(conversation: conversation, thread: state.thread, user: user)
+        try connection.gather(Self.putThreadState, key: key) { $0.add(conversation, user, state) }
+        connection.ahead.put(state, of: user, in: conversation)
     }
 
     private static let dropThreadStates = Statement("DELETE FROM threadState WHERE conversation = ? AND thread = ?")

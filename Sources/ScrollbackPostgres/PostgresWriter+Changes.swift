@@ -49,6 +49,7 @@ extension PostgresWriter {
 
     func insert(_ change: ChangeRow, in conversation: Int64) throws {
         try connection.gather(Self.insertChange) { $0.add(change, conversation) }
+        connection.ahead.put(change, in: conversation)
     }
 
     private static let dropChanges = Statement("DELETE FROM change WHERE conversation = ? AND rev <= ?")
@@ -57,11 +58,11 @@ extension PostgresWriter {
         try connection.enqueue(Self.dropChanges) { $0.add(conversation, rev) }
     }
 
-    private static let insertAction = Statement(
-        "INSERT INTO action (conversation, \(ActionRow.columns)) VALUES (?, \(placeholders(ActionRow.columns)))")
+    private static let insertAction = Statement(insertingInto: "action", "conversation, \(ActionRow.columns)")
 
     func insert(_ action: ActionRow, in conversation: Int64) throws {
-        try connection.enqueue(Self.insertAction) { $0.add(action, in: conversation) }
+        try connection.gather(Self.insertAction) { $0.add(action, in: conversation) }
+        connection.ahead.put(action, in: conversation)
     }
 
     private static let removeAction = Statement("DELETE FROM action WHERE conversation = ? AND timetoken = ?")

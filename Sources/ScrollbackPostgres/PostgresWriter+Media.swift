@@ -3,13 +3,12 @@ import ScrollbackModel
 
 extension PostgresWriter {
     private static let putMedia = Statement(
-        """
-        INSERT INTO media (\(MediaRow.columns)) VALUES (\(placeholders(MediaRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET (\(MediaRow.updatedColumns)) = (\(excluded(MediaRow.updatedColumns)))
-        """)
+        insertingInto: "media", MediaRow.columns,
+        onConflict: "(id) DO UPDATE SET (\(MediaRow.updatedColumns)) = (\(excluded(MediaRow.updatedColumns)))")
 
     func put(_ media: MediaRow) throws {
-        try connection.enqueue(Self.putMedia) { $0.add(media) }
+        try connection.gather(Self.putMedia, key: media.id) { $0.add(media) }
+        connection.ahead.put(media)
     }
 
     private static let removeMedia = Statement("DELETE FROM media WHERE id = ?")

@@ -23,12 +23,13 @@ extension SQLiteReader {
 
     private static let channelSummaries = Statement<MembershipSummary>(
         """
-        SELECT \(MembershipSummary.columns) FROM conversation c
+        SELECT \(MembershipSummary.columns) FROM conversation r
+        CROSS JOIN conversation c ON c.kind = 'community' AND c.target = r.target AND c.part > ''
         LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
-        WHERE c.kind = 'community' AND c.target = ? AND c.part > '' ORDER BY c.part
+        WHERE r.number = ? ORDER BY c.part
         """)
 
-    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary] {
+    func channelSummaries(of user: UserID, in community: Int64) throws -> [MembershipSummary] {
         try connection.all(Self.channelSummaries) { $0.add(user, community) }
     }
 

@@ -30,7 +30,7 @@ package struct StoreConformance: Sendable {
     package static let cases: [Case] =
         conversations + people + readState + threads + drafts + scheduled + recents + messages + pages + changes + media
         + moderation
-        + receiptsAndInvitations + operations + push + transactions
+        + receiptsAndInvitations + operations + push + transactions + readingAhead
         + concurrency
 
     private let readsDuringWrites: Bool

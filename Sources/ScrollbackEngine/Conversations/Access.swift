@@ -275,7 +275,7 @@ private struct Standing {
         guard let last = spans.first(where: { $0.upper == nil }) ?? spans.last, last.lower > 0 else { return (0, 0) }
         if last.lower >= conversation.head { return (conversation.head, conversation.countedIndex) }
         let countedIndex =
-            try store.message(atOrBelow: last.lower, in: conversation.number)?.countedIndex
+            try store.position(atOrBelow: last.lower, in: conversation.number)?.countedIndex
             ?? conversation.floorCountedIndex
         return (last.lower, countedIndex)
     }

@@ -161,7 +161,7 @@ extension Engine {
     package func heads(
         of ids: [ConversationID], by caller: Caller
     ) throws -> (heads: [ConversationHead], rest: [ConversationID]) {
-        try read(about: ids.map(\.logID), for: caller) { store in
+        try read(about: ids.map(\.logID), for: caller, needsHeads: true) { store in
             var heads: [ConversationHead] = []
             var seen: Set<ConversationID> = []
             var bytes = 0
@@ -192,7 +192,7 @@ extension Engine {
         _ id: ConversationID, by caller: Caller
     ) throws -> (head: ConversationHead, settings: ConversationSettings?) {
         let id = id.absolute(for: caller.user)
-        return try withAccess(to: id, for: caller) { access, store in
+        return try withAccess(to: id, for: caller, needsHead: true) { access, store in
             let settings = access.end == nil ? access.conversation.settings : nil
             return (try head(of: access, for: caller.user, in: store), settings)
         }
@@ -201,7 +201,7 @@ extension Engine {
     /// Returns a conversation's head with the caller's state in it.
     package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
         let id = id.absolute(for: caller.user)
-        return try withAccess(to: id, for: caller) { try head(of: $0, for: caller.user, in: $1) }
+        return try withAccess(to: id, for: caller, needsHead: true) { try head(of: $0, for: caller.user, in: $1) }
     }
 
     /// Returns the channels of a community that the caller may see, ordered by name: at most `limit` after `after`.
@@ -212,6 +212,7 @@ extension Engine {
         return try store.read { store in
             _ = try access(to: .community(community), for: caller, in: store)
             let rows = try store.channels(of: community, after: after, limit: limit + 1)
+            try store.readAhead(headsOf: rows.prefix(limit).map(\.number), for: caller.user)
             let heads = try rows.prefix(limit).filter { !$0.isDeleted }.compactMap { row in
                 try visibleHead(of: row, for: caller, in: store)
             }

@@ -26,7 +26,9 @@ extension Engine {
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
         // Read before the snapshot: a later number would skip commits between the snapshot and the number.
         let lastCommit = try store.lastCommit
-        return try store.read { store in
+        var reads = ExpectedReads()
+        reads.summaries = .init(of: caller.user, committedAfter: cursor.lastCommit, changedAbove: cursor.userRev)
+        return try store.read(expecting: reads) { store in
             let memberships = try membershipSummaries(
                 of: caller.user, committedAfter: cursor.lastCommit, changedAbove: cursor.userRev, in: store)
             // Commits that the snapshot has beyond this number are part of the pass, because live events may not have
@@ -47,6 +49,8 @@ extension Engine {
                 // Conversations of one commit share its number, so their own number orders them.
                 candidates.sort { ($0.lastCommit, $0.number) > ($1.lastCommit, $1.number) }
             }
+
+            try store.readAhead(headsOf: candidates.prefix(limit).map(\.number), for: caller.user)
 
             var window = HeadWindow(heads: [], cursor: "", isDone: false)
             var count = 0
@@ -94,29 +98,72 @@ extension Engine {
     /// If a device missed more than that, it gets the newest page, and a gap remains below. When the answer is full,
     /// the remaining answers are empty and the client requests them again.
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncResult] {
-        try read(about: positions.map(\.conversation.logID), for: caller) { store in
-            var budget = ResponseBudget(messages: Self.syncMessagesTotal)
-            return try positions.map { position in
-                let id = position.conversation.logID.absolute(for: caller.user)
-                do {
-                    let access = try access(to: id, for: caller, in: store)
-                    let sync = try syncLog(position, access, &budget, caller, store)
-                    return LogSyncResult(conversation: position.conversation, result: .success(sync))
-                } catch let error as ChatError where error.status < 500 {
-                    return LogSyncResult(conversation: position.conversation, result: .failure(error))
+        // Messages before it are not replayed; clients fetch them on demand.
+        let oldest = Timetoken(clock().addingTimeInterval(-Double(settings.replayDays) * 86_400))
+        return try read(about: positions.map(\.conversation.logID), for: caller) { store in
+            let accesses = try positions.map { position in
+                try Self.refusal {
+                    try access(to: position.conversation.logID.absolute(for: caller.user), for: caller, in: store)
                 }
+            }
+            var reads = ExpectedReads()
+            reads.logs = expectedLogs(positions, accesses, oldest)
+            try store.readAhead(reads)
+            var budget = ResponseBudget(messages: Self.syncMessagesTotal)
+            return try zip(positions, accesses).map { position, access in
+                let sync = try Self.refusal { try syncLog(position, access.get(), oldest, &budget, caller, store) }
+                return LogSyncResult(conversation: position.conversation, result: sync)
             }
         }
     }
 
+    /// Returns the result of a closure, or the error with which it refuses a part of a request.
+    private static func refusal<Answer>(_ body: () throws -> Answer) throws -> Result<Answer, ChatError> {
+        do {
+            return .success(try body())
+        } catch let error as ChatError where error.status < 500 {
+            return .failure(error)
+        }
+    }
+
+    /// Returns what ``syncLog(_:_:_:_:_:_:)`` will probably read, up to the number of messages that an answer can have.
+    private func expectedLogs(
+        _ positions: [LogPosition], _ accesses: [Result<Access, ChatError>], _ oldest: Timetoken
+    ) -> [ExpectedReads.Log] {
+        var messages: Int64 = 0
+        var changes: Int64 = 0
+        return zip(positions, accesses).compactMap { position, access in
+            guard let access = try? access.get() else { return nil }
+            let state = access.state
+            var log = ExpectedReads.Log(of: access.conversation)
+            let isSameLog = position.epoch == state.epoch && position.seq <= state.head
+            let fitsOneAnswer = isSameLog && state.head - position.seq <= Int64(Self.syncMessages)
+            let first = fitsOneAnswer ? position.seq + 1 : state.head - Int64(limits.pageSize) + 1
+            let lower = max(first, state.firstSeq)
+            if lower <= state.head, messages + state.head - lower < Int64(Self.syncMessagesTotal) {
+                messages += state.head - lower + 1
+                log.places = lower...state.head
+            }
+            guard isSameLog else { return log }
+            if replays(after: position.seq, access.conversation) { log.time = oldest }
+            // A former member's conversation can have any number of later changes.
+            guard access.end == nil, position.rev >= access.conversation.changeFloor, position.rev < state.rev,
+                changes + state.rev - position.rev <= Int64(Self.syncMessagesTotal)
+            else { return log }
+            changes += state.rev - position.rev
+            log.changedAfter = position.rev
+            return log
+        }
+    }
+
     private func syncLog(
-        _ position: LogPosition, _ access: Access, _ budget: inout ResponseBudget, _ caller: Caller,
-        _ store: any StoreReader
+        _ position: LogPosition, _ access: Access, _ oldest: Timetoken, _ budget: inout ResponseBudget,
+        _ caller: Caller, _ store: any StoreReader
     ) throws -> LogSync {
         let pages = PageReader(access: access, store: store, reader: caller.user, sort: .oldestFirst, filter: .all)
         let state = access.state
         let isSameLog = position.epoch == state.epoch && position.seq <= state.head
-        let start = try isSameLog ? replayStart(after: position.seq, access.conversation, store) : 0
+        let start = try isSameLog ? replayStart(after: position.seq, oldest, access.conversation, store) : 0
         let fitsOneAnswer = isSameLog && state.head - start <= Int64(Self.syncMessages)
         var newest: LogPage?
         if !fitsOneAnswer {
@@ -137,13 +184,17 @@ extension Engine {
         return LogSync(page: page, changes: changes, changedThrough: through, mustRefetch: false)
     }
 
-    /// Returns where replay starts; clients fetch messages older than the setting `replayDays` on demand.
+    /// Returns where replay starts: after the messages that the device knows, and those that are too old.
     private func replayStart(
-        after seq: Seq, _ row: ConversationRow, _ store: any StoreReader
+        after seq: Seq, _ oldest: Timetoken, _ row: ConversationRow, _ store: any StoreReader
     ) throws -> Seq {
-        guard row.id.kind.traits.replaysMissed, seq < row.head else { return seq }
-        let days = Double(settings.replayDays)
-        return try max(seq, store.position(atOrBefore: Timetoken(clock().addingTimeInterval(-days * 86_400)), in: row))
+        guard replays(after: seq, row) else { return seq }
+        return try max(seq, store.position(atOrBefore: oldest, in: row))
+    }
+
+    /// Returns whether messages after a sequence number were missed, and are not replayed if they are too old.
+    private func replays(after seq: Seq, _ row: ConversationRow) -> Bool {
+        row.id.kind.traits.replaysMissed && seq < row.head
     }
 
     /// Returns the changes after a revision that concern the reader, and the last revision covered.

@@ -43,10 +43,15 @@ package struct AppendRequest: Sendable {
     }
 
     var footprint: Footprint {
-        Footprint(
-            conversation, sender, messages: [submission.id] + (submission.attributes.replyTo.map { [$0] } ?? []),
-            // In a channel, the community's list shows since when the sender is a member.
-            needsAccess: conversation.kind == .community)
+        let attributes = submission.attributes
+        var footprint = Footprint(
+            conversation, sender, messages: [submission.id] + (attributes.replyTo.map { [$0] } ?? []))
+        // In a channel, the community's list shows since when the sender is a member. A reply can be to a message from
+        // before the sender last joined.
+        footprint.needsSpans = conversation.kind == .community || attributes.replyTo != nil
+        footprint.reply = attributes.replyTo.map { .init(to: $0, mentions: attributes.mentions?.users ?? []) }
+        if MessageContent.mayHaveFiles(submission.content.type) { footprint.content = submission.content }
+        return footprint
     }
 }
 

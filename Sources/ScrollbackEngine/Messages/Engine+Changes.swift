@@ -150,7 +150,7 @@ extension Engine {
             return completion(.failure(error))
         }
         commits.submit(
-            for: WorkOwner(caller), about: request.footprints([id]),
+            for: WorkOwner(caller), about: request.footprints([id], actionType: type),
             { [permissions, erasing] in
                 try erasing.check(caller.user, since: erasureCount)
                 return try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
@@ -163,8 +163,10 @@ extension Engine {
         by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let request = request(conversation, caller, operation)
+        var type: String?
+        if case .own(let own, _) = reference { type = own }
         commits.submit(
-            for: WorkOwner(caller), about: request.footprints([id]),
+            for: WorkOwner(caller), about: request.footprints([id], actionType: type),
             { [permissions] in try $0.removeAction(from: id, reference, request, permissions: permissions) },
             completion: completion)
     }

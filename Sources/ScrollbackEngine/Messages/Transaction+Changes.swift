@@ -18,9 +18,14 @@ package struct ChangeRequest: Sendable {
 
     /// Returns the footprint of a change.
     ///
-    /// - Parameter messages: The changed messages; empty if there can be many, which would be too much at once.
-    func footprints(_ messages: [MessageID] = []) -> [Footprint] {
-        [Footprint(conversation, caller.user, messages: messages, needsAccess: true)]
+    /// - Parameters:
+    ///   - messages: The changed messages; empty if there can be many, which would be too much at once.
+    ///   - actionType: The type of an action that is added or removed.
+    func footprints(_ messages: [MessageID] = [], actionType: String? = nil) -> [Footprint] {
+        var footprint = Footprint(conversation, caller.user, messages: messages, needsAccess: true)
+        footprint.operation = operation
+        footprint.actionType = actionType
+        return [footprint]
     }
 
     /// Returns a digest that distinguishes different requests with the same operation ID.

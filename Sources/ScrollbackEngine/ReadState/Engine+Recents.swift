@@ -40,8 +40,14 @@ extension Engine {
             var bytes = 0
             // A page has a hundred of possibly ten thousand conversations, so a heap is cheaper than sorting all.
             var places = Heap(try places(filter, below: bound, for: caller, in: store))
-            while let place = places.popMax() {
+            var next: ArraySlice<RecentsPosition> = []
+            while !next.isEmpty || !places.isEmpty {
                 if heads.count == limit || bytes >= ResponseBudget.answerBytes { return (heads, last?.text) }
+                if next.isEmpty {
+                    next = ArraySlice((heads.count..<limit).compactMap { _ in places.popMax() })
+                    try store.readAhead(headsOf: next.map(\.number), for: caller.user)
+                }
+                let place = next.removeFirst()
                 last = place
                 guard let row = try store.conversation(numbered: place.number),
                     let access = try visible(row, for: caller, in: store),

@@ -198,8 +198,7 @@ extension Engine {
     func channels(
         of community: Int64, isMember: Bool, for user: UserID, in store: any StoreReader
     ) throws -> [MembershipSummary] {
-        guard let row = try store.conversation(numbered: community) else { return [] }
-        return try store.channelSummaries(of: user, in: row.id.target).map { channel in
+        try store.channelSummaries(of: user, in: community).map { channel in
             var channel = channel
             channel.isMember = isMember && (!channel.isPrivate || channel.isMember)
             return channel

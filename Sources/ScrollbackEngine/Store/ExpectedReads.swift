@@ -1,15 +1,37 @@
 package import ScrollbackModel
 
-/// The conversation, the user and the messages that a change is about.
+/// The conversation, the user and the messages that a request is about.
 package struct Footprint: Hashable, Sendable {
     /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var user: UserID
     package var messages: [MessageID]
-    /// Whether the change depends on what the user can see (``Access``).
+    /// Whether the request depends on what the user can see (``Access``).
     package var needsAccess: Bool
-    /// The sequence number up to which the user reads, if the change is a read mark.
+    /// Whether the request only depends on when the user was a member; included in ``needsAccess``.
+    package var needsSpans = false
+    /// Whether the request returns the user's head of the conversation.
+    package var needsHead = false
+    /// The sequence number up to which the user reads, if the request is a read mark.
     package var readsThrough: Seq?
+    /// The idempotency ID of a change.
+    package var operation: MessageID?
+    /// The type of an action that is added to or removed from the first of `messages`.
+    package var actionType: String?
+    /// The message that a sent message replies to, and the users whom it mentions.
+    package var reply: Reply?
+    /// The content of a sent message, which can refer to files.
+    package var content: MessageContent?
+
+    package struct Reply: Hashable, Sendable {
+        package var message: MessageID
+        package var mentions: [UserID]
+
+        package init(to message: MessageID, mentions: [UserID]) {
+            self.message = message
+            self.mentions = mentions
+        }
+    }
 
     package init(
         _ conversation: ConversationID, _ user: UserID, messages: [MessageID] = [], needsAccess: Bool = false,
@@ -23,18 +45,69 @@ package struct Footprint: Hashable, Sendable {
     }
 }
 
-/// What the changes of a transaction will probably read.
+/// What a transaction or a snapshot will probably read.
 ///
-/// A store on another machine reads it in the round trip that begins the transaction. The changes can read anything
-/// else, too, which then costs a round trip for each query (decision 59).
+/// A store on another machine reads it in one round trip. The rules can read anything else, too, which then costs a
+/// round trip for each query (decision 59).
 package struct ExpectedReads: Sendable {
     package var footprints: [Footprint] = []
     /// The users whose daily usage is needed.
     package var usage: Set<UserID> = []
     /// Whether to look for users who may receive pushes.
     package var includesPushRecipients = false
+    /// The summaries of memberships with which `sync` begins.
+    package var summaries: Summaries?
+    /// The conversations whose heads are needed.
+    package var heads: Heads?
+    /// The parts of logs that devices lack.
+    package var logs: [Log] = []
 
     package init() {}
+
+    /// The arguments of `membershipSummaries`, for a user whose row, channels and first changed draft are needed, too.
+    package struct Summaries: Hashable, Sendable {
+        package var user: UserID
+        package var lastCommit: Int64
+        package var rev: Int64
+
+        package init(of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64) {
+            self.user = user
+            self.lastCommit = lastCommit
+            self.rev = rev
+        }
+    }
+
+    /// Conversations by number, and the user whose heads of them are needed.
+    package struct Heads: Hashable, Sendable {
+        package var conversations: [Int64]
+        package var user: UserID
+
+        package init(_ conversations: [Int64], of user: UserID) {
+            self.conversations = conversations
+            self.user = user
+        }
+    }
+
+    /// A part of a conversation's log.
+    package struct Log: Sendable {
+        package var conversation: ConversationRow
+        /// The messages that are needed.
+        package var places: SeqRange?
+        /// The revision after which changes are needed, with the messages that they changed.
+        package var changedAfter: Int64?
+        /// The time whose position is needed.
+        package var time: Timetoken?
+
+        package init(
+            of conversation: ConversationRow, _ places: SeqRange? = nil, changedAfter: Int64? = nil,
+            time: Timetoken? = nil
+        ) {
+            self.conversation = conversation
+            self.places = places
+            self.changedAfter = changedAfter
+            self.time = time
+        }
+    }
 }
 
 extension ExpectedReads {
@@ -54,11 +127,31 @@ extension ExpectedReads {
         package var id: MessageID
     }
 
+    package struct Action: Hashable, Sendable {
+        package var message: MessageName
+        package var user: UserID
+        package var type: String
+    }
+
+    package struct Follower: Hashable, Sendable {
+        package var answered: MessageName
+        /// The user; `nil` for the sender of the thread's first message.
+        package var user: UserID?
+    }
+
     /// The users and their conversations, including the communities of channels.
     package var memberships: Set<Membership> { memberships { _ in true } }
 
-    /// The memberships whose history is needed.
+    /// The memberships whose times are needed.
+    package var spans: Set<Membership> { memberships { $0.needsAccess || $0.needsSpans } }
+
+    /// The memberships for which it is needed what the user can see.
     package var access: Set<Membership> { memberships(where: \.needsAccess) }
+
+    /// The memberships whose heads are needed, without the communities of channels.
+    package var headPlaces: Set<Membership> {
+        Set(footprints.filter(\.needsHead).map { Membership(conversation: $0.conversation, user: $0.user) })
+    }
 
     private func memberships(where isIncluded: (Footprint) -> Bool) -> Set<Membership> {
         var all: Set<Membership> = []
@@ -84,5 +177,50 @@ extension ExpectedReads {
             footprints.flatMap { footprint in
                 footprint.messages.map { MessageName(conversation: footprint.conversation, id: $0) }
             })
+    }
+
+    /// The idempotency IDs of changes.
+    package var operations: Set<MessageName> {
+        Set(
+            footprints.compactMap { footprint in
+                footprint.operation.map { MessageName(conversation: footprint.conversation, id: $0) }
+            })
+    }
+
+    /// The actions that are added or removed, by their users.
+    package var actions: Set<Action> {
+        Set(
+            footprints.compactMap { footprint in
+                guard let type = footprint.actionType, let id = footprint.messages.first else { return nil }
+                let message = MessageName(conversation: footprint.conversation, id: id)
+                return Action(message: message, user: footprint.user, type: type)
+            })
+    }
+
+    /// The messages that are replied to.
+    package var answered: Set<MessageName> { Set(followers.map(\.answered)) }
+
+    /// The users who may follow the threads of sent replies.
+    package var followers: Set<Follower> {
+        Set(
+            footprints.flatMap { footprint -> [Follower] in
+                guard let reply = footprint.reply else { return [] }
+                let answered = MessageName(conversation: footprint.conversation, id: reply.message)
+                return ([nil, footprint.user] + reply.mentions).map { Follower(answered: answered, user: $0) }
+            })
+    }
+
+    /// The files that sent messages refer to.
+    package var media: Set<MediaID> {
+        Set(footprints.flatMap { $0.content?.fileReferences.map(\.id) ?? [] })
+    }
+}
+
+extension StoreReader {
+    /// Reads what the heads of conversations need, as ``readAhead(_:)`` does.
+    func readAhead(headsOf conversations: some Sequence<Int64>, for user: UserID) throws {
+        var reads = ExpectedReads()
+        reads.heads = ExpectedReads.Heads(Array(conversations), of: user)
+        try readAhead(reads)
     }
 }

@@ -31,7 +31,10 @@ extension MemoryRows {
         return adjustments
     }
 
-    func channelSummaries(of user: UserID, in community: Identifier) -> [MembershipSummary] {
-        channels(of: community, after: nil, limit: .max).map { MembershipSummary(of: $0, member(user, of: $0.number)) }
+    func channelSummaries(of user: UserID, in community: Int64) -> [MembershipSummary] {
+        guard let row = conversations[community] else { return [] }
+        return channels(of: row.id.target, after: nil, limit: .max).map {
+            MembershipSummary(of: $0, member(user, of: $0.number))
+        }
     }
 }

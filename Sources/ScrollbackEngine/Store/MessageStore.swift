@@ -79,6 +79,11 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
     AdminReader,
     PushReader
 {
+    /// Reads together what later queries will probably ask for.
+    ///
+    /// It affects only the speed, never a result. Stores in the same process do nothing.
+    func readAhead(_ reads: ExpectedReads) throws
+
     func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// Returns the channels of a community ordered by name, including deleted ones.
@@ -106,7 +111,9 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
     /// is keyed by conversation number, and need not have channels.
     func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment]
     /// Returns summaries of a community's channels for a user, ordered by name, including deleted channels.
-    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary]
+    ///
+    /// - Parameter community: The number of the community itself.
+    func channelSummaries(of user: UserID, in community: Int64) throws -> [MembershipSummary]
     /// Returns a user's membership spans, oldest first.
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
     /// Returns the blocks of a bit set, lowest first; empty blocks may be left out.
@@ -193,6 +200,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
 }
 
 extension StoreReader {
+    package func readAhead(_ reads: ExpectedReads) {}
+
     /// Returns at most `limit` messages of a range, regardless of their size.
     package func messages(
         in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID

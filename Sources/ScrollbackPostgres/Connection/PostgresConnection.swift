@@ -209,6 +209,7 @@ package final class PostgresConnection: @unchecked Sendable {
     ///
     /// - Parameter key: A later row with the same key replaces the earlier one.
     func gather(_ statement: Statement<Void>, key: (some Hashable)?, bind: (inout Parameters) -> Void) throws {
+        ahead.snapshot = SnapshotRows()
         var place = gathered.firstIndex { $0.statement.index == statement.index }
         if place == nil {
             let tables = statement.changedTables
@@ -290,6 +291,11 @@ package final class PostgresConnection: @unchecked Sendable {
         try socket.flush()
         try receiveUnread()
         try receive(commands)
+    }
+
+    /// Sends the queued statements, if there are any, as ``sync()`` does.
+    func syncQueued() throws {
+        if !queue.isEmpty { try sync() }
     }
 
     private func receiveUnread() throws {

@@ -69,6 +69,9 @@ struct Columns {
         return bytes.loadUnaligned(as: Value.self)
     }
 
+    /// Skips values.
+    mutating func skip(_ count: Int) { index += CInt(count) }
+
     /// Whether the next value is NULL.
     var isNextNull: Bool { PQgetisnull(result, row, index + 1) != 0 }
 

@@ -199,7 +199,7 @@ extension StoreConformance {
             }
             try store.read { store in
                 try expectEqual(
-                    try store.channelSummaries(of: "alice", in: "city"),
+                    try store.channelSummaries(of: "alice", in: community.number),
                     [
                         MembershipSummary(of: channels[1], nil), MembershipSummary(of: channels[0], reader),
                         MembershipSummary(of: channels[2], nil),
@@ -212,7 +212,7 @@ extension StoreConformance {
                     try store.membershipSummaries(of: "alice", committedAfter: -1, changedAbove: -1).map(
                         \.isCommunityRoot),
                     [true, false])
-                try expectEqual(try store.channelSummaries(of: "alice", in: "village"), [])
+                try expectEqual(try store.channelSummaries(of: "alice", in: .max), [])
             }
         },
     ]

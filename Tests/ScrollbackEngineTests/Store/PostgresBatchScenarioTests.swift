@@ -147,14 +147,7 @@ private final class BatchScenario {
             )
         case 9:
             guard let known else { return send(to: id, caller, replyTo: nil) }
-            return (
-                "\(caller.user) reacts to \(known.id) in \(id)",
-                { harness, done in
-                    harness.engine.addAction(to: known.id, in: id, type: "reaction", value: "x", by: caller) {
-                        done(Self.text($0) { "\($0.timetoken)" })
-                    }
-                }
-            )
+            return react(to: known.id, in: id, caller)
         case 10:
             guard let known else { return send(to: id, caller, replyTo: nil) }
             let deleter = random.below(2) == 0 ? EngineHarness.admin : caller
@@ -166,6 +159,30 @@ private final class BatchScenario {
             )
         default: return manage(id, caller.user)
         }
+    }
+
+    private func react(to message: MessageID, in id: ConversationID, _ caller: Caller) -> (String, Change) {
+        // Few operation IDs, so that many requests are repeated or have the ID of another request.
+        let operation = random.below(2) == 0 ? MessageID(high: 0x7000, low: 1 << 63 | UInt64(random.below(5))) : nil
+        let value = "\(random.below(2))"
+        if random.below(3) == 0 {
+            return (
+                "\(caller.user) removes the reaction \(value) from \(message) in \(id)",
+                { harness, done in
+                    harness.engine.removeAction(
+                        from: message, .own(type: "reaction", value: value), in: id, operation: operation, by: caller
+                    ) { done(Self.text($0) { "\($0)" }) }
+                }
+            )
+        }
+        return (
+            "\(caller.user) reacts with \(value) to \(message) in \(id)",
+            { harness, done in
+                harness.engine.addAction(
+                    to: message, in: id, type: "reaction", value: value, operation: operation, by: caller
+                ) { done(Self.text($0) { "\($0.timetoken)" }) }
+            }
+        )
     }
 
     private func send(to id: ConversationID, _ caller: Caller, replyTo known: Submission?) -> (String, Change) {

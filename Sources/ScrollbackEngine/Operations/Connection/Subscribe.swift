@@ -51,7 +51,7 @@ extension Session {
     /// - Throws: `not-member` for former members, who may only read the messages up to the end of their membership.
     private func candidate(_ id: ConversationID, by caller: Caller) throws -> Candidate {
         let name = id.absolute(for: caller.user)
-        return try engine.withAccess(to: name, for: caller) { access, store in
+        return try engine.withAccess(to: name, for: caller, needsHead: true) { access, store in
             let head = try engine.head(of: access, for: caller.user, in: store)
             guard head.isMember || engine.permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
                 throw ChatError(.notMember, "You are not a member of \(id) any more. Ask a moderator to add you.")
