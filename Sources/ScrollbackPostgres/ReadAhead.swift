@@ -35,7 +35,7 @@ final class ReadAhead {
     private var usage: [UserID: UsageRow?] = [:]
     private var users: [UserID: UserRow?] = [:]
     private var spans: [Place: [SpanRow]] = [:]
-    private var receipts: [Place: Seq] = [:]
+    private var receipts: [Place: ReceiptRow] = [:]
     /// The positions at or below sequence numbers.
     private var positions: [Int64: [Seq: PositionRow?]] = [:]
     private var pushUsers: [UserID: PushUserRow?] = [:]
@@ -73,7 +73,7 @@ final class ReadAhead {
         spans[Place(conversation: conversation, user: user)]
     }
 
-    func receipt(of user: UserID, in conversation: Int64) -> Seq? {
+    func receipt(of user: UserID, in conversation: Int64) -> ReceiptRow? {
         receipts[Place(conversation: conversation, user: user)]
     }
 
@@ -115,8 +115,8 @@ final class ReadAhead {
 
     func put(_ row: UserRow) { users[row.profile.id] = .some(row) }
 
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) {
-        receipts[Place(conversation: conversation, user: user)] = seq
+    func put(_ row: ReceiptRow, of user: UserID, in conversation: Int64) {
+        receipts[Place(conversation: conversation, user: user)] = row
     }
 
     func put(_ row: MessageRow, in conversation: Int64) {
@@ -363,7 +363,7 @@ extension ReadAhead {
     private struct ReadPlace {
         var place: Place
         var seq: Seq
-        var receipt: Seq
+        var receipt: ReceiptRow
         /// Whether no message above the sequence number mentions the user.
         var isUnmentioned: Bool
         var position: PositionRow?
@@ -377,15 +377,16 @@ extension ReadAhead {
 
     private static let readPlace = Statement(
         """
-        SELECT c.number, e.userID, e.seq, r.seq, \(isUnmentioned(above: "e.seq")), p.seq, p.countedIndex, p.timetoken
+        SELECT c.number, e.userID, e.seq, \(prefixed(ReceiptRow.columns, "r")), \(isUnmentioned(above: "e.seq")),
+            p.seq, p.countedIndex, p.timetoken
         FROM unnest(?, ?, ?, ?, ?) AS e (kind, target, part, userID, seq) JOIN conversation c USING (kind, target, part)
-        \(lookUp("r", "SELECT seq FROM receipt WHERE conversation = c.number AND userID = e.userID"))
+        \(lookUp("r", "SELECT * FROM receipt WHERE conversation = c.number AND userID = e.userID"))
         \(lookUp("p", "SELECT * FROM message WHERE conversation = c.number AND seq <= e.seq ORDER BY seq DESC LIMIT 1"))
         """
     ) { columns in
         ReadPlace(
             place: Place(conversation: columns.integer(), user: columns.userID()), seq: columns.integer(),
-            receipt: columns.integer(), isUnmentioned: columns.flag(),
+            receipt: ReceiptRow(&columns), isUnmentioned: columns.flag(),
             position: columns.isNextNull ? nil : PositionRow(&columns))
     }
 

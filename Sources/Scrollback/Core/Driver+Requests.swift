@@ -116,6 +116,7 @@ extension Driver {
                 try await fetchHeadIfUnknown(id)
                 core.changes.changed([id])
                 core.events.send(.read(id, user, seq))
+            case .delivered: break
             case .invitation(let invitation): core.events.send(.invitation(invitation))
             case .invitationEnded(let id): core.events.send(.invitationEnded(id))
             case .presence(let user, let presence):
