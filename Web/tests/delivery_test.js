@@ -25,21 +25,27 @@ function log(head, gaps = []) {
 Deno.test("The newest message of another user below the first gap is due", () => {
   const delivery = DeliveryState.from({ isOn: true, reportedSeq: 2 });
   assert.deepEqual(delivery.unreported(log(9, [[1, 1], [6, 7]])), [3, 5]);
-  delivery.found(4);
+  delivery.searched([3, 5], 4);
   assert.deepEqual([delivery.dueSeq, delivery.isDue], [4, true]);
   // Filling the gap makes the rest due.
-  assert.deepEqual(delivery.unreported(log(9, [[1, 1]])), [5, 9]);
+  assert.deepEqual(delivery.unreported(log(9, [[1, 1]])), [6, 9]);
   assert.equal(delivery.unreported(log(9, [[3, 3]])), null);
 });
 
 Deno.test("A position that the server knows is not due again", () => {
   const delivery = DeliveryState.from({ isOn: true, reportedSeq: 3 });
   assert.deepEqual([delivery.unreported(log(5)), delivery.isDue], [[4, 5], false]);
-  delivery.found(5);
+  delivery.searched([4, 5], 5);
   assert.equal(delivery.isDue, true);
   delivery.reported(5);
   delivery.reported(4);
   assert.deepEqual([delivery.reportedSeq, delivery.isDue, delivery.unreported(log(5))], [5, false, null]);
+});
+
+Deno.test("Own messages alone are not due, and are searched once", () => {
+  const delivery = DeliveryState.from({ isOn: true, reportedSeq: 3 });
+  delivery.searched([4, 5], null);
+  assert.deepEqual([delivery.isDue, delivery.unreported(log(5)), delivery.unreported(log(6))], [false, null, [6, 6]]);
 });
 
 Deno.test("Without delivery receipts in the conversation, nothing is due", () => {

@@ -67,8 +67,7 @@ async function dropPendingOfOldEpoch(transaction, log) {
 export async function finishEntry(transaction, user, log) {
   const { delivery } = log.entry;
   const unreported = log.log && delivery.unreported(log.log);
-  const newest = unreported && await newestOfOthers(transaction, user, log.id, unreported);
-  if (newest !== null) delivery.found(newest);
+  if (unreported) delivery.searched(unreported, await newestOfOthers(transaction, user, log.id, unreported));
   let isUncertain = false;
   if (log.isTouched) {
     const { entry } = log;

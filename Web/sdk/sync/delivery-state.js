@@ -19,6 +19,8 @@ export class DeliveryState {
     this.reportedSeq = 0;
     /** The sequence number to report; if it is not above `reportedSeq`, nothing is due. */
     this.dueSeq = 0;
+    /** The sequence number through which the messages were searched for those of other users. */
+    this.searchedSeq = 0;
   }
 
   /**
@@ -26,8 +28,8 @@ export class DeliveryState {
    *
    * @param {Partial<DeliveryState>} stored
    */
-  static from({ isOn = false, peerSeq = 0, reportedSeq = 0, dueSeq = 0 }) {
-    return Object.assign(new DeliveryState(), { isOn, peerSeq, reportedSeq, dueSeq });
+  static from({ isOn = false, peerSeq = 0, reportedSeq = 0, dueSeq = 0, searchedSeq = 0 }) {
+    return Object.assign(new DeliveryState(), { isOn, peerSeq, reportedSeq, dueSeq, searchedSeq });
   }
 
   /** Whether the device must report a position. */
@@ -38,27 +40,30 @@ export class DeliveryState {
   /**
    * Returns the range whose newest message of another user is to be reported, or `null` if there is none.
    *
-   * A gap above the last reported position holds the report back, because a position covers all earlier messages.
+   * A gap above the last reported position holds the report back, because a position covers all earlier messages. Each
+   * message is searched once.
    *
    * @param {LogState} log
    * @returns {SeqRange | null}
    */
   unreported(log) {
     if (!this.isOn) return null;
-    const known = Math.max(this.reportedSeq, this.dueSeq);
+    const known = Math.max(this.reportedSeq, this.searchedSeq);
     const gap = log.gaps.firstAtOrAbove(this.reportedSeq + 1);
     const last = (gap ? gap[0] : log.head + 1) - 1;
     return known < last ? [known + 1, last] : null;
   }
 
   /**
-   * Records the newest message of another user in the range that `unreported` returned. The user's own messages alone
-   * are not reported.
+   * Records that the range that `unreported` returned was searched.
    *
-   * @param {Seq} seq
+   * @param {SeqRange} range
+   * @param {Seq | null} newest The newest message of another user in the range; `null` if there is none. The user's own
+   *   messages alone are not reported.
    */
-  found(seq) {
-    this.dueSeq = seq;
+  searched([, upper], newest) {
+    this.searchedSeq = upper;
+    this.dueSeq = newest ?? this.dueSeq;
   }
 
   /**
