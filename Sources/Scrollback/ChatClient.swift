@@ -59,8 +59,8 @@ public final class ChatClient: Sendable {
         /// Whether read positions and unread markers sync across the user's devices.
         ///
         /// If `false`, this device keeps its own read positions and does not send them. Other members then get no read
-        /// receipts from it, and a new device starts with everything unread. The device's unread counts are exact where
-        /// it has stored the messages after its read position, and approximate otherwise.
+        /// receipts and no delivery receipts from it, and a new device starts with everything unread. The device's
+        /// unread counts are exact where it has stored the messages after its read position, and approximate otherwise.
         public var syncsReadState = true
         /// Whether drafts sync across the user's devices.
         ///

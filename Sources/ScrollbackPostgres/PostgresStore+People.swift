@@ -3,13 +3,23 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension PostgresReader {
-    private static let receipt = Statement("SELECT seq FROM receipt WHERE conversation = ? AND userID = ?") {
-        $0.integer()
+    private static let receipt = Statement<ReceiptRow>(
+        "SELECT \(ReceiptRow.columns) FROM receipt WHERE conversation = ? AND userID = ?")
+
+    func receipt(of user: UserID, in conversation: Int64) throws -> ReceiptRow {
+        if let known = connection.ahead.receipt(of: user, in: conversation) { return known }
+        return try connection.first(Self.receipt) { $0.add(conversation, user) } ?? ReceiptRow()
     }
 
-    func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
-        if let known = connection.ahead.receipt(of: user, in: conversation) { return known }
-        return try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
+    private static let memberCount = Statement(
+        "SELECT count(*) FROM (SELECT FROM member WHERE conversation = ? AND standing = 1 LIMIT ?) AS known"
+    ) { $0.integer() }
+
+    func memberCount(of conversation: Int64, limit: Int) throws -> Int {
+        if limit <= SnapshotRows.maximumMembers, let known = connection.ahead.snapshot.memberCounts[conversation] {
+            return min(known, limit)
+        }
+        return Int(try connection.first(Self.memberCount) { $0.add(conversation, Int64(limit)) } ?? 0)
     }
 
     private static let positions = Statement<MemberRow>(
@@ -64,13 +74,17 @@ extension PostgresReader {
 
 extension PostgresWriter {
     private static let putReceipt = Statement(
-        insertingInto: "receipt", "conversation, userID, seq",
-        onConflict: "(conversation, userID) DO UPDATE SET seq = excluded.seq")
+        insertingInto: "receipt", "conversation, userID, \(ReceiptRow.columns)",
+        onConflict: """
+            (conversation, userID) DO UPDATE SET seq = excluded.seq, deliveredSeq = excluded.deliveredSeq
+            """)
 
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
+    func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) throws {
         let key = ReadAhead.Place(conversation: conversation, user: user)
-        try connection.gather(Self.putReceipt, key: key) { $0.add(conversation, user, seq) }
-        connection.ahead.putReceipt(seq, of: user, in: conversation)
+        try connection.gather(Self.putReceipt, key: key) {
+            $0.add(conversation, user, receipt.readSeq, receipt.deliveredSeq)
+        }
+        connection.ahead.put(receipt, of: user, in: conversation)
     }
 
     private static let putInvitation = Statement(
@@ -108,6 +122,14 @@ extension PostgresWriter {
 
     func put(lastSeen time: Date, of user: UserID) throws {
         try connection.enqueue(Self.putLastSeen) { $0.add(user, time) }
+    }
+}
+
+extension ReceiptRow: StoredRow {
+    static let columns = "seq, deliveredSeq"
+
+    init(_ columns: inout Columns) {
+        self.init(readSeq: columns.integer(), deliveredSeq: columns.integer())
     }
 }
 

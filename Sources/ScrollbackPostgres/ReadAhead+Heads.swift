@@ -7,7 +7,8 @@ struct HeadStatements {
     let removed: Statement<(ReadAhead.BitsPlace, Int64, BitBlock?)>
     let mentions: Statement<(ReadAhead.Place, above: Seq, Seq?)>
     let lastMessage: Statement<(conversation: Int64, MessageRow)>
-    let receipt: Statement<(ReadAhead.Place, Seq)>
+    let receipt: Statement<(ReadAhead.Place, ReceiptRow)>
+    let memberCount: Statement<(conversation: Int64, Int)>
 
     static let byName = HeadStatements(
         from: "unnest(?, ?, ?, ?) AS e (kind, target, part, userID) JOIN conversation c USING (kind, target, part)")
@@ -77,15 +78,28 @@ struct HeadStatements {
         // How far the other users of direct conversations have read.
         receipt = Statement(
             """
-            SELECT c.number, p.userID, r.seq FROM \(source)
+            SELECT c.number, p.userID, \(prefixed(ReceiptRow.columns, "r")) FROM \(source)
             JOIN LATERAL (
                 SELECT CASE WHEN c.target = e.userID THEN c.part ELSE c.target END AS userID OFFSET 0
             ) AS p ON true
-            \(ReadAhead.lookUp("r", "SELECT seq FROM receipt WHERE conversation = c.number AND userID = p.userID"))
+            \(ReadAhead.lookUp("r", "SELECT * FROM receipt WHERE conversation = c.number AND userID = p.userID"))
             WHERE c.kind = 'direct'
             """
         ) { columns in
-            (ReadAhead.Place(&columns), columns.integer())
+            (ReadAhead.Place(&columns), ReceiptRow(&columns))
+        }
+        // Whether a group is small enough for delivery receipts.
+        memberCount = Statement(
+            """
+            SELECT c.number, (
+                SELECT count(*) FROM (
+                    SELECT FROM member WHERE conversation = c.number AND standing = 1
+                    LIMIT \(SnapshotRows.maximumMembers)
+                ) AS known
+            ) FROM \(source) WHERE c.kind = 'group'
+            """
+        ) { columns in
+            (conversation: columns.integer(), Int(columns.integer()))
         }
     }
 
@@ -124,5 +138,6 @@ extension ReadAhead {
             snapshot.messages[.init(conversation: conversation, seq: row.seq)] = row
         }
         try connection.enqueue(statements.receipt, rows: places) { [self] in receipts[$0] = $1 }
+        try connection.enqueue(statements.memberCount, rows: places) { [self] in snapshot.memberCounts[$0] = $1 }
     }
 }

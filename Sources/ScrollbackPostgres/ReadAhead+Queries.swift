@@ -112,7 +112,7 @@ extension ReadAhead {
     private struct ReadPlace {
         var place: Place
         var seq: Seq
-        var receipt: Seq
+        var receipt: ReceiptRow
         /// Whether no message above the sequence number mentions the user.
         var isUnmentioned: Bool
         var position: PositionRow?
@@ -126,15 +126,16 @@ extension ReadAhead {
 
     private static let readPlace = Statement(
         """
-        SELECT c.number, e.userID, e.seq, r.seq, \(isUnmentioned(above: "e.seq")), p.seq, p.countedIndex, p.timetoken
+        SELECT c.number, e.userID, e.seq, \(prefixed(ReceiptRow.columns, "r")), \(isUnmentioned(above: "e.seq")),
+            p.seq, p.countedIndex, p.timetoken
         FROM unnest(?, ?, ?, ?, ?) AS e (kind, target, part, userID, seq) JOIN conversation c USING (kind, target, part)
-        \(lookUp("r", "SELECT seq FROM receipt WHERE conversation = c.number AND userID = e.userID"))
+        \(lookUp("r", "SELECT * FROM receipt WHERE conversation = c.number AND userID = e.userID"))
         \(lookUp("p", "SELECT * FROM message WHERE conversation = c.number AND seq <= e.seq ORDER BY seq DESC LIMIT 1"))
         """
     ) { columns in
         ReadPlace(
             place: Place(conversation: columns.integer(), user: columns.userID()), seq: columns.integer(),
-            receipt: columns.integer(), isUnmentioned: columns.flag(),
+            receipt: ReceiptRow(&columns), isUnmentioned: columns.flag(),
             position: columns.isNextNull ? nil : PositionRow(&columns))
     }
 

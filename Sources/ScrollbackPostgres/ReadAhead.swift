@@ -62,7 +62,7 @@ final class ReadAhead {
     var spans: [Place: [SpanRow]] = [:]
     /// The deleted ranges of users, and those for everyone with an empty user ID.
     var deletedRanges: [Place: [DeletedRangeRow]] = [:]
-    var receipts: [Place: Seq] = [:]
+    var receipts: [Place: ReceiptRow] = [:]
     /// The positions at or below sequence numbers.
     var positions: [Int64: [Seq: PositionRow?]] = [:]
     var times: [TimePlace: Seq] = [:]
@@ -122,7 +122,7 @@ final class ReadAhead {
         return known.flatMap { $0.count <= Self.maximumDeletedRanges ? $0 : nil }
     }
 
-    func receipt(of user: UserID, in conversation: Int64) -> Seq? {
+    func receipt(of user: UserID, in conversation: Int64) -> ReceiptRow? {
         receipts[Place(conversation: conversation, user: user)]
     }
 
@@ -188,8 +188,8 @@ final class ReadAhead {
 
     func put(_ row: UserRow) { users[row.profile.id] = .some(row) }
 
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) {
-        receipts[Place(conversation: conversation, user: user)] = seq
+    func put(_ row: ReceiptRow, of user: UserID, in conversation: Int64) {
+        receipts[Place(conversation: conversation, user: user)] = row
     }
 
     func put(_ row: MessageRow, in conversation: Int64) {

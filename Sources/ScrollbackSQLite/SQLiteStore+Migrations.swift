@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 20
+    static let schemaVersion = 21
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -34,6 +34,10 @@ extension SQLiteStore {
         migrator.registerMigration("19", migrate: addDeliveryIndexes)
         migrator.registerMigration("20") { database in
             try database.execute(sql: "ALTER TABLE media ADD COLUMN neededUntil REAL")
+        }
+        migrator.registerMigration("21") { database in
+            // The sequence number through which a user's devices have stored the messages.
+            try database.execute(sql: "ALTER TABLE receipt ADD COLUMN deliveredSeq INTEGER NOT NULL DEFAULT 0")
         }
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {

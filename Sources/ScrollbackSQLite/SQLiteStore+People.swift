@@ -38,12 +38,19 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    private static let receipt = Statement("SELECT seq FROM receipt WHERE conversation = ? AND user = ?") {
-        $0.integer()
+    private static let receipt = Statement<ReceiptRow>(
+        "SELECT \(ReceiptRow.columns) FROM receipt WHERE conversation = ? AND user = ?")
+
+    func receipt(of user: UserID, in conversation: Int64) throws -> ReceiptRow {
+        try connection.first(Self.receipt) { $0.add(conversation, user) } ?? ReceiptRow()
     }
 
-    func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
-        try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
+    private static let memberCount = Statement(
+        "SELECT count(*) FROM (SELECT 1 FROM member WHERE conversation = ? AND standing = 1 LIMIT ?)"
+    ) { $0.integer() }
+
+    func memberCount(of conversation: Int64, limit: Int) throws -> Int {
+        Int(try connection.first(Self.memberCount) { $0.add(conversation, Int64(limit)) } ?? 0)
     }
 
     private static let positions = Statement<MemberRow>(
@@ -98,12 +105,15 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putReceipt = Statement(
         """
-        INSERT INTO receipt (conversation, user, seq) VALUES (?, ?, ?)
-        ON CONFLICT (conversation, user) DO UPDATE SET seq = excluded.seq
+        INSERT INTO receipt (conversation, user, \(ReceiptRow.columns)) VALUES (?, ?, ?, ?)
+        ON CONFLICT (conversation, user) DO UPDATE SET seq = excluded.seq, deliveredSeq = excluded.deliveredSeq
         """)
 
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.putReceipt) { $0.add(conversation, user, seq) }
+    func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) throws {
+        try connection.run(Self.putReceipt) {
+            $0.add(conversation, user)
+            $0.add(receipt.readSeq, receipt.deliveredSeq)
+        }
     }
 
     private static let putInvitation = Statement(
@@ -141,6 +151,14 @@ extension SQLiteWriter {
 
     func put(lastSeen time: Date, of user: UserID) throws {
         try connection.run(Self.putLastSeen) { $0.add(user, time) }
+    }
+}
+
+extension ReceiptRow: StoredRow {
+    static let columns = "seq, deliveredSeq"
+
+    init(_ columns: inout Columns) {
+        self.init(readSeq: columns.integer(), deliveredSeq: columns.integer())
     }
 }
 

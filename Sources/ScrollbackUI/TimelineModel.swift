@@ -22,6 +22,14 @@ public final class TimelineModel {
     public private(set) var isAtNewest = true
     /// Whether older messages or a gap precede the items.
     public private(set) var hasOlder = false
+    /// The sequence number up to which the peer of a direct conversation has read; 0 if it is unknown, and for other
+    /// kinds.
+    public private(set) var peerReadSeq: Int64 = 0
+    /// The sequence number through which the devices of the peer of a direct conversation have received the messages; 0
+    /// if it is unknown, and for other kinds.
+    ///
+    /// It is at least ``peerReadSeq``.
+    public private(set) var peerDeliveredSeq: Int64 = 0
     /// The users who are typing, in the order they started; never this user.
     public private(set) var typing: [UserID] = []
     /// Whether ``loadOlder()`` is in progress.
@@ -74,6 +82,8 @@ public final class TimelineModel {
         if firstUnread != view.firstUnread { firstUnread = view.firstUnread }
         if isAtNewest != view.isAtNewest { isAtNewest = view.isAtNewest }
         if hasOlder != view.hasOlder { hasOlder = view.hasOlder }
+        if peerReadSeq != view.peerReadSeq { peerReadSeq = view.peerReadSeq }
+        if peerDeliveredSeq != view.peerDeliveredSeq { peerDeliveredSeq = view.peerDeliveredSeq }
         markReadIfSeen()
     }
 

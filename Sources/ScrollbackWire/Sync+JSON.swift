@@ -15,6 +15,8 @@ extension ConversationHead {
         state.writeMembers(to: &writer)
         writer.field("readSeq", readSeq)
         if peerReadSeq > 0 { writer.field("peerReadSeq", peerReadSeq) }
+        if peerDeliveredSeq > peerReadSeq { writer.field("peerDeliveredSeq", peerDeliveredSeq) }
+        if hasDeliveryReceipts { writer.field("deliveryReceipts", true) }
         if let lastMessage {
             writer.key("lastMessage")
             lastMessage.write(to: &writer)
@@ -47,6 +49,8 @@ extension ConversationHead {
         var mentions: Int64 = 0
         var readSeq: Seq = 0
         var peerReadSeq: Seq = 0
+        var peerDeliveredSeq: Seq = 0
+        var hasDeliveryReceipts = false
         var lastMessage: Message?
         var isMuted = false
         var notifications: NotificationLevel?
@@ -69,6 +73,8 @@ extension ConversationHead {
             case "mentions": mentions = try value.counter()
             case "readSeq": readSeq = try value.counter()
             case "peerReadSeq": peerReadSeq = try value.counter()
+            case "peerDeliveredSeq": peerDeliveredSeq = try value.counter()
+            case "deliveryReceipts": hasDeliveryReceipts = try value.bool()
             case "lastMessage": lastMessage = try Message(from: &value)
             case "muted": isMuted = try value.bool()
             case "notifications": notifications = NotificationLevel(rawValue: try value.string())
@@ -93,7 +99,8 @@ extension ConversationHead {
             removedSeq: removedSeq, newDeviceFloor: newDeviceFloor, recentTime: recentTime, isMember: isMember,
             lastCommit: lastCommit,
             userRev: userRev,
-            hidden: hidden.ranges, isFrozen: isFrozen, mute: mute, peerReadSeq: peerReadSeq)
+            hidden: hidden.ranges, isFrozen: isFrozen, mute: mute, peerReadSeq: peerReadSeq,
+            peerDeliveredSeq: peerDeliveredSeq, hasDeliveryReceipts: hasDeliveryReceipts)
     }
 }
 

@@ -124,10 +124,12 @@ import Testing
         case ("result", "history"): return ["PageFrame"]
         case ("result", "read"): return ["ReadResultFrame"]
         case ("result", "readMany"): return ["ReadManyFrame"]
+        case ("result", "delivered"): return ["DeliveredResultFrame"]
         case ("result", "refresh"): return ["RefreshedFrame"]
         case ("result", "counts"): return ["CountsFrame"]
         case ("result", "blocks"): return ["BlocksFrame"]
-        case ("result", "members"), ("result", "readers"), ("result", "invitations"), ("result", "presence"):
+        case ("result", "members"), ("result", "readers"), ("result", "recipients"), ("result", "invitations"),
+            ("result", "presence"):
             return [capital(parts[1]) + "Frame"]
         case ("result", "bans"): return ["BansFrame"]
         case ("result", "search"): return ["SearchFrame"]

@@ -219,7 +219,13 @@ struct Damage: Sendable, CustomTestStringConvertible {
         Damage(
             sql: "INSERT INTO threadState VALUES (7, 'bob', x'00', 1, 0, 0, 0)",
             finding: "the table threadState has rows of"),
-        Damage(sql: "INSERT INTO receipt VALUES (7, 'bob', 1)", finding: "the table receipt has rows of"),
+        Damage(sql: "INSERT INTO receipt VALUES (7, 'bob', 1, 0)", finding: "the table receipt has rows of"),
+        Damage(
+            sql: "INSERT INTO receipt VALUES (1, 'bob', 1, 0)",
+            finding: "bob has the read receipt 1, which is not in 0...0"),
+        Damage(
+            sql: "INSERT INTO receipt VALUES (1, 'bob', 0, 11)",
+            finding: "bob has the delivery receipt 11, which is not in 0...10"),
         Damage(
             sql: "INSERT INTO invitation VALUES (7, 'bob', 'alice', 0, NULL)",
             finding: "the table invitation has rows of"),

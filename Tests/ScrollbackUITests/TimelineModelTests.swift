@@ -80,6 +80,18 @@ struct TimelineModelTests {
         await server.close()
     }
 
+    @Test("The model shows through which message the peer of a direct conversation has received and read")
+    func receipts() async throws {
+        let (server, alice, bob) = try await server(messages: 1)
+        let model = TimelineModel(alice.conversation(.direct("bob")))
+        let sent = try await alice.conversation(.direct("bob")).send(.text("1")).waitUntilSent()
+        try await shows { model.peerDeliveredSeq == sent.seq }
+        #expect(model.peerReadSeq == 0)
+        try await bob.conversation(.direct("alice")).markRead()
+        try await shows { model.peerReadSeq == sent.seq && model.peerDeliveredSeq == sent.seq }
+        await server.close()
+    }
+
     @Test("An error is thrown and stays in the error property until it is reset")
     func errors() async throws {
         let (server, alice, _) = try await server(messages: 5)

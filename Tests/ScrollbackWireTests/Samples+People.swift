@@ -6,6 +6,8 @@ import ScrollbackWire
 
 extension Sample {
     static let readHead = ConversationHead(conversation: .direct("bob"), state: state, peerReadSeq: 9)
+    static let deliveredHead = ConversationHead(
+        conversation: .direct("bob"), state: state, peerDeliveredSeq: 9, hasDeliveryReceipts: true)
     static let invitation = Invitation(
         conversation: .group("swift"), user: "bob", by: "مرحبا😀", at: Date(timeIntervalSince1970: 1_795_255_260.5),
         expiresAt: Date(timeIntervalSince1970: 1_795_258_860.5), name: "Swift", avatar: "https://example.com/s.png")
@@ -39,6 +41,8 @@ extension Golden {
         operation("cancelScheduled", CancelScheduled(id: Sample.id)),
         operation(
             "readers", ListReaders(conversation: .group("swift"), id: Sample.id, page: Paging(cursor: "bob"))),
+        operation(
+            "recipients", ListRecipients(conversation: .group("swift"), id: Sample.id, page: Paging(cursor: "bob"))),
         operation("invite", InviteUser(conversation: .group("swift"), user: "bob", lifetime: 3600)),
         operation("invite-forever", InviteUser(conversation: .group("swift"), user: "bob")),
         operation("endInvitation", EndInvitation(conversation: .group("swift"), user: "bob")),
@@ -58,6 +62,10 @@ extension Golden {
             "readers", ListPage([MessageReader(id: "bob", readSeq: 12)], after: "bob"),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ListPage<MessageReader>(from: &r) }),
         result(
+            "recipients", ListPage([MessageRecipient(id: "bob", deliveredSeq: 12)], after: "bob"),
+            { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try ListPage<MessageRecipient>(from: &r) }),
+        result(
             "invitations", ListPage([Sample.invitation, Sample.bareInvitation], cursor: "1z"),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ListPage<Invitation>(from: &r) }),
         result(
@@ -69,6 +77,9 @@ extension Golden {
         event("presence-gone", .presence("bob", Sample.presence[1].presence)),
         value(
             "head-read", Sample.readHead, { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try ConversationHead(from: &r) }),
+        value(
+            "head-delivered", Sample.deliveredHead, { $1.write(to: &$0) },
             { (r) throws(ChatError) in try ConversationHead(from: &r) }),
         value(
             "invitation", Sample.invitation, { $1.write(to: &$0) },

@@ -256,6 +256,12 @@ struct Golden: CustomStringConvertible, Sendable {
                     conversation: .direct("bob"), position: EpochPosition(seq: 9, epoch: Sample.epoch), userRev: 7),
                 ReadMark(conversation: .group("swift"), position: EpochPosition(seq: 0, epoch: Sample.epoch)),
             ])),
+        operation(
+            "delivered",
+            ReportDelivered([
+                DeliveryMark(conversation: .direct("bob"), position: EpochPosition(seq: 9, epoch: Sample.epoch)),
+                DeliveryMark(conversation: .group("swift"), position: EpochPosition(seq: 0, epoch: Sample.epoch)),
+            ])),
         operation("heads", GetHeads([.direct("bob"), .group("swift")])),
         operation(
             "history-backward",
@@ -399,6 +405,14 @@ struct Golden: CustomStringConvertible, Sendable {
             ],
             { ReadResult.write($1, to: &$0) }, { (r) throws(ChatError) in try ReadResult.list(&r) }),
         result(
+            "delivered",
+            ReportDelivered.Answer([
+                DeliveryResult(conversation: .direct("bob")),
+                DeliveryResult(
+                    conversation: .group("x"), error: ChatError(.unknownConversation, "there is none")),
+            ]),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReportDelivered.Answer(from: &r) }),
+        result(
             "sync-totals", Sample.firstWindow, { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
         result(
@@ -468,6 +482,7 @@ struct Golden: CustomStringConvertible, Sendable {
                 ThreadState(
                     thread: Sample.message.id, isFollowed: true, readSeq: 9, unread: 3, mentions: 1, userRev: 14))),
         event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
+        event("delivered", .delivered(.group("swift"), "bob", 9)),
         event("conversation", .conversation(.group("swift"), isDeleted: false)),
         event("conversation-deleted", .conversation(.group("swift"), isDeleted: true)),
         event("member", .member(.group("swift"), "bob", .moderator)),

@@ -61,6 +61,7 @@ struct ToleranceTests {
             #"{"type":"head","conversation":"group:g","epoch":"1","seq":1,"n":1,"rev":0,"firstSeq":NUMBER}"#,
             #"{"type":"hidden","conversation":"group:g","epoch":"1","places":[[1,NUMBER]]}"#,
             #"{"type":"read","conversation":"direct:bob","user":"bob","readSeq":NUMBER}"#,
+            #"{"type":"delivered","conversation":"direct:bob","user":"bob","deliveredSeq":NUMBER}"#,
         ])
     func largeNumbers(_ frame: String) throws {
         func decode(_ number: Int64) throws -> ServerFrame {
@@ -153,7 +154,8 @@ struct ToleranceTests {
         "event-changed-annotated": ["change", "seq"], "result-refresh": ["error"], "result-search": ["message"],
         "client-subscribe": ["conversations"], "client-unsubscribe": ["conversations"],
         "client-typing": ["conversation", "isTyping"], "client-block": ["user"], "client-unblock": ["user"],
-        "client-blocks": [], "client-send-low": ["conversation", "message"],
+        "client-blocks": [], "client-send-low": ["conversation", "message"], "client-delivered": ["conversations"],
+        "event-delivered": ["user"],
     ]
     /// Fields that are required elsewhere and optional here.
     private static let optionalThere: Set<String> = [
@@ -167,6 +169,7 @@ struct ToleranceTests {
         "client-putMember.role", "client-invite.expiresIn", "client-invitations-to.conversation",
         "client-presence-on.on", "result-invitations.invitations.expiresAt", "event-invitation.expiresAt",
         "event-presence-gone.lastSeen", "invitation.expiresAt", "head-read.peerReadSeq",
+        "head-delivered.peerDeliveredSeq", "head-delivered.deliveryReceipts",
         "client-putPushDevice.development", "client-putPushDevice.language", "client-putPushDevice.topic",
         "pushMessage.epoch", "pushMessage.link", "pushMessage-recalled.epoch", "pushMessage-recalled.omitsData",
         "pushMessage-recalled.recalled", "client-ban.until", "client-ban.reason", "client-report-text.text",

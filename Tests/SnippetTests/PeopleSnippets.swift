@@ -25,6 +25,19 @@ struct PeopleSnippets {
         }
     }
 
+    func deliveries(_ view: Timeline.View, show: Show<String>) {
+        for case .message(let message) in view.items {
+            let isRead = message.seq <= view.peerReadSeq
+            let isDelivered = message.seq <= view.peerDeliveredSeq
+            show("\(message.text ?? "") \(isRead ? "✓✓ read" : isDelivered ? "✓✓" : "✓")")
+        }
+    }
+
+    func recipients(_ chat: Conversation, _ message: Message, show: Show<String>) async throws {
+        let page = try await chat.recipients(of: message.id)
+        for recipient in page.recipients { show(page.profiles[recipient.id]?.name ?? recipient.id.text) }
+    }
+
     func find(_ client: ChatClient, text: String, show: Show<String>) async throws {
         var next: String?
         repeat {

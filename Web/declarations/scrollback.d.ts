@@ -1551,6 +1551,9 @@ declare module "scrollback/model/conversation-head" {
      * @property {number} mentions The number of unread messages from other users that mention the member.
      * @property {Seq} readSeq The sequence number up to which nothing is unread for the member; 0 for none.
      * @property {Seq} peerReadSeq The newest sequence number that the peer of a direct conversation has read; 0 for none.
+     * @property {Seq} peerDeliveredSeq The sequence number through which the peer's devices have stored a direct
+     *   conversation, at least `peerReadSeq`; 0 for none.
+     * @property {boolean} hasDeliveryReceipts Whether the member's devices report which messages they have stored.
      * @property {Message | null} lastMessage The newest message that the member may see.
      * @property {boolean} isMuted Whether pushes are muted for the member.
      * @property {NotificationLevel | null} notifications The messages that the user wants pushed; `null` if the user set no
@@ -1678,6 +1681,15 @@ declare module "scrollback/model/conversation-head" {
          * The newest sequence number that the peer of a direct conversation has read; 0 for none.
          */
         peerReadSeq: Seq;
+        /**
+         * The sequence number through which the peer's devices have stored a direct
+         * conversation, at least `peerReadSeq`; 0 for none.
+         */
+        peerDeliveredSeq: Seq;
+        /**
+         * Whether the member's devices report which messages they have stored.
+         */
+        hasDeliveryReceipts: boolean;
         /**
          * The newest message that the member may see.
          */
@@ -2173,7 +2185,7 @@ declare module "scrollback/store/database" {
      * - `meta`: values by name, such as the sync cursor, the checkpoint and the device ID.
      * - `conversations`: for each conversation its log, read state and entry in the list. The index `listed` has only the
      *   conversations in the list, in its order. The index `behind` has those whose missed messages are outstanding, and
-     *   `uncertain` those whose counts only the server knows.
+     *   `due` those of which this browser has messages to report as delivered.
      * - `messages`: the stored messages of each log, by sequence number.
      * - `outbox`: the messages and changes that the server has not acknowledged.
      * - `settings`: the user's settings that the server has not confirmed.
@@ -2538,6 +2550,9 @@ declare module "scrollback/wire/requests" {
     /** The maximum number of conversations in a request that marks several as read. */
     export const maximumReads: 500;
     export function markSeveralRead(marks: readonly ReadMark[]): FrameRequest;
+    /** The maximum number of conversations in a request that reports deliveries. */
+    export const maximumDeliveries: 500;
+    export function reportDelivered(marks: readonly DeliveryMark[]): FrameRequest;
     /** The maximum number of messages in a request for their current state. */
     export const maximumRefreshed: 20;
     export function refreshMessages(messages: readonly {
@@ -2619,6 +2634,14 @@ declare module "scrollback/wire/requests" {
         seq: number;
         epoch: string;
         userRev: number | null;
+    };
+    /**
+     * The place in one of several conversations through which a device has stored the messages.
+     */
+    export type DeliveryMark = {
+        conversation: string;
+        seq: number;
+        epoch: string;
     };
     /**
      * The registration of a browser for pushes.
@@ -3183,6 +3206,11 @@ declare module "scrollback/wire/frames" {
         state: ThreadState;
     } | {
         type: "peerRead";
+        conversation: string;
+        user: string;
+        seq: number;
+    } | {
+        type: "delivered";
         conversation: string;
         user: string;
         seq: number;
@@ -3771,6 +3799,70 @@ declare module "scrollback/sync/log-state" {
     import { SeqRangeSet } from "scrollback/model/seq-range-set";
     import { LogEdit } from "scrollback/sync/log-edit";
 }
+declare module "scrollback/sync/delivery-state" {
+    /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
+    /** @typedef {import("scrollback/sync/log-state").LogState} LogState */
+    /** @typedef {number} Seq */
+    /** The delivery receipts of one conversation on this device. */
+    export class DeliveryState {
+        /**
+         * Returns the state with stored members.
+         *
+         * @param {Partial<DeliveryState>} stored
+         */
+        static from({ isOn, peerSeq, reportedSeq, dueSeq }: Partial<DeliveryState>): DeliveryState & {
+            isOn: boolean;
+            peerSeq: number;
+            reportedSeq: number;
+            dueSeq: number;
+        };
+        /** Whether the server says that the conversation has delivery receipts. */
+        isOn: boolean;
+        /** The sequence number through which the peer of a direct conversation has received the messages. */
+        peerSeq: number;
+        /**
+         * The sequence number through which the server knows that this device has the messages.
+         *
+         * A new device starts at the head: earlier messages are history, which it fetches on demand.
+         */
+        reportedSeq: number;
+        /** The sequence number to report; if it is not above `reportedSeq`, nothing is due. */
+        dueSeq: number;
+        /** Whether the device must report a position. */
+        get isDue(): boolean;
+        /**
+         * Returns the range whose newest message of another user is to be reported, or `null` if there is none.
+         *
+         * A gap above the last reported position holds the report back, because a position covers all earlier messages.
+         *
+         * @param {LogState} log
+         * @returns {SeqRange | null}
+         */
+        unreported(log: LogState): import("scrollback/model/seq-range-set").SeqRange | null;
+        /**
+         * Records the newest message of another user in the range that `unreported` returned. The user's own messages alone
+         * are not reported.
+         *
+         * @param {Seq} seq
+         */
+        found(seq: Seq): void;
+        /**
+         * Records the peer's position, which only increases, whichever answer reports it.
+         *
+         * @param {Seq} seq
+         */
+        advancePeer(seq: Seq): void;
+        /**
+         * Records that the server knows a position of this device.
+         *
+         * @param {Seq} seq
+         */
+        reported(seq: Seq): void;
+    }
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type LogState = import("scrollback/sync/log-state").LogState;
+    export type Seq = number;
+}
 declare module "scrollback/sync/recent-entry" {
     /** @typedef {import("scrollback/model/conversation-head").ConversationHead} ConversationHead */
     /** @typedef {import("scrollback/model/conversation-head").Mute} Mute */
@@ -3824,6 +3916,13 @@ declare module "scrollback/sync/recent-entry" {
             kind: ConversationKind;
         }): RecentEntry & Partial<RecentEntry> & {
             kind: ConversationKind;
+        } & {
+            delivery: DeliveryState & {
+                isOn: boolean;
+                peerSeq: number;
+                reportedSeq: number;
+                dueSeq: number;
+            };
         };
         /**
          * Creates the entry of a conversation of which nothing is known.
@@ -3852,6 +3951,7 @@ declare module "scrollback/sync/recent-entry" {
         /** The sequence number up to which a new device downloads nothing automatically. */
         newDeviceFloor: number;
         peerReadSeq: number;
+        delivery: DeliveryState;
         isMember: boolean;
         /** The user revision of the known membership. */
         membershipRev: number;
@@ -3892,6 +3992,13 @@ declare module "scrollback/sync/recent-entry" {
         missedAfter: Seq | null;
         copy(): RecentEntry & Partial<RecentEntry> & {
             kind: ConversationKind;
+        } & {
+            delivery: DeliveryState & {
+                isOn: boolean;
+                peerSeq: number;
+                reportedSeq: number;
+                dueSeq: number;
+            };
         };
         /**
          * Updates whether the conversation is listed, and its position.
@@ -3920,7 +4027,8 @@ declare module "scrollback/sync/recent-entry" {
          */
         rename(profile: Profile): void;
         /**
-         * Records the peer's read position, which only increases, whichever answer reports it.
+         * Records the peer's read position, which only increases, whichever answer reports it. A message that the peer has
+         * read was delivered.
          *
          * @param {Seq} seq
          */
@@ -4031,6 +4139,7 @@ declare module "scrollback/sync/recent-entry" {
          */
         skipsRecents: boolean;
     };
+    import { DeliveryState } from "scrollback/sync/delivery-state";
 }
 declare module "scrollback/sync/read-state" {
     /** @typedef {import("scrollback/model/conversation-head").ReadSummary} ReadSummary */
@@ -4327,6 +4436,7 @@ declare module "scrollback/store/records" {
      * @property {1} [unread] Whether the conversation has unread messages or is marked as unread.
      * @property {1} [behind] Whether missed messages or changes are outstanding.
      * @property {1} [pendingRead] Whether a read is not confirmed by the server.
+     * @property {1} [due] Whether this browser has messages to report as delivered.
      */
     /** A conversation that a transaction works on. It is read once and stored once. */
     export class OpenConversation {
@@ -4357,6 +4467,7 @@ declare module "scrollback/store/records" {
          * @param {Transaction} transaction
          */
         save(transaction: Transaction): Promise<void>;
+        #private;
     }
     export function messageKeys(conversation: string, lower: number, upper: number): IDBKeyRange;
     export type StoredLogState = import("scrollback/sync/log-state").StoredLogState;
@@ -4374,6 +4485,7 @@ declare module "scrollback/store/records" {
         mute: import("scrollback/model/conversation-head").Mute | null;
         newDeviceFloor: number;
         peerReadSeq: number;
+        delivery: import("scrollback/sync/delivery-state").DeliveryState;
         isMember: boolean;
         membershipRev: number;
         settingsRev: number;
@@ -4426,6 +4538,10 @@ declare module "scrollback/store/records" {
          * Whether a read is not confirmed by the server.
          */
         pendingRead?: 1 | undefined;
+        /**
+         * Whether this browser has messages to report as delivered.
+         */
+        due?: 1 | undefined;
     };
     import { Message } from "scrollback/model/message";
     import { LogState } from "scrollback/sync/log-state";
@@ -4484,6 +4600,44 @@ declare module "scrollback/store/counts" {
     export type OpenLog = import("scrollback/store/log").OpenLog;
     export type Replacement = import("scrollback/store/log").Replacement;
     export type OpenConversation = import("scrollback/store/records").OpenConversation;
+}
+declare module "scrollback/store/delivery" {
+    /** @typedef {import("scrollback/wire/requests").DeliveryMark} DeliveryMark */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /** @typedef {import("scrollback/store/records").ConversationRow} ConversationRow */
+    /**
+     * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
+     * covers.
+     *
+     * @param {Transaction} transaction
+     * @param {number} limit
+     * @returns {Promise<DeliveryMark[]>}
+     */
+    export function dueDeliveries(transaction: Transaction, limit: number): Promise<DeliveryMark[]>;
+    /**
+     * Returns the newest stored message of another user in a range.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} id
+     * @param {import("scrollback/model/seq-range-set").SeqRange} range
+     * @returns {Promise<number | null>}
+     */
+    export function newestOfOthers(transaction: Transaction, user: string, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange): Promise<number | null>;
+    /**
+     * Records that the server knows positions of this device, as deliveries or as reads.
+     *
+     * @param {Transaction} transaction
+     * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
+     */
+    export function saveReported(transaction: Transaction, marks: readonly {
+        conversation: string;
+        seq: number;
+        epoch: string;
+    }[]): Promise<void>;
+    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type ConversationRow = import("scrollback/store/records").ConversationRow;
 }
 declare module "scrollback/store/settings" {
     /**
@@ -4595,16 +4749,22 @@ declare module "scrollback/store/entry" {
      * @param {LogInput} input
      * @param {LogState | null} before
      * @param {OpenLog} log
+     * @param {boolean} isNew Whether the device has never completed a sync pass.
      */
-    export function updateEntry(transaction: Transaction, input: LogInput, before: LogState | null, log: OpenLog): Promise<void>;
+    export function updateEntry(transaction: Transaction, input: LogInput, before: LogState | null, log: OpenLog, isNew: boolean): Promise<void>;
     /**
      * Updates the entry at the end of the transaction.
      *
      * @param {Transaction} transaction
+     * @param {string} user
      * @param {OpenLog} log
-     * @returns {Promise<boolean>} Whether the server must be asked for the last message.
+     * @returns {Promise<{isUncertain: boolean, hasDeliveries: boolean}>} Whether the server must be asked for the last
+     *   message, and whether this device has messages to report that it did not have before.
      */
-    export function finishEntry(transaction: Transaction, log: OpenLog): Promise<boolean>;
+    export function finishEntry(transaction: Transaction, user: string, log: OpenLog): Promise<{
+        isUncertain: boolean;
+        hasDeliveries: boolean;
+    }>;
     export type Message = import("scrollback/model/message").Message;
     export type LogState = import("scrollback/sync/log-state").LogState;
     export type Transaction = import("scrollback/store/database").Transaction;
@@ -4656,6 +4816,8 @@ declare module "scrollback/store/log" {
      * @property {boolean} changedGaps
      * @property {boolean} needsHead Whether the head must be fetched, because the log was unknown or its counts may be
      *   wrong.
+     * @property {boolean} hasDeliveries Whether this device has messages to report as delivered that it did not have
+     *   before.
      */
     /**
      * A row that a change replaces.
@@ -4668,6 +4830,8 @@ declare module "scrollback/store/log" {
         isTouched: boolean;
         /** Whether a row was inserted, even if it was deleted again. */
         hadRow: boolean;
+        /** The position that was due to be reported before the transaction; 0 for none. */
+        dueBefore: number;
     }
     export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
     export type LogHead = import("scrollback/model/log").LogHead;
@@ -4725,6 +4889,11 @@ declare module "scrollback/store/log" {
          * wrong.
          */
         needsHead: boolean;
+        /**
+         * Whether this device has messages to report as delivered that it did not have
+         * before.
+         */
+        hasDeliveries: boolean;
     };
     /**
      * A row that a change replaces.
@@ -4797,6 +4966,8 @@ declare module "scrollback/store/recents" {
      * @property {boolean} isFrozen
      * @property {Mute | null} mute
      * @property {number} peerReadSeq The newest sequence number that the peer of a direct conversation has read.
+     * @property {number} peerDeliveredSeq The sequence number through which the peer's devices have received a direct
+     *   conversation, at least `peerReadSeq`.
      * @property {Draft | null} draft
      */
     /**
@@ -4899,6 +5070,11 @@ declare module "scrollback/store/recents" {
          * The newest sequence number that the peer of a direct conversation has read.
          */
         peerReadSeq: number;
+        /**
+         * The sequence number through which the peer's devices have received a direct
+         * conversation, at least `peerReadSeq`.
+         */
+        peerDeliveredSeq: number;
         draft: Draft | null;
     };
     /**
@@ -5697,6 +5873,86 @@ declare module "scrollback/sync/received-ids" {
     }
     export type MessageID = import("scrollback/model/message-id").MessageID;
 }
+declare module "scrollback/sync/delivery-reports" {
+    /**
+     * What to do next.
+     *
+     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
+     * - `wake`: call `tick` at this time
+     *
+     * @typedef {{type: "report"} | {type: "wake", at: number}} DeliveryAction
+     */
+    /**
+     * Decides when a device reports which messages it has stored.
+     *
+     * One request reports many conversations, at most one request is in flight, and two requests are at least `interval`
+     * apart. What is due is in the store, so a lost connection or a reload loses nothing.
+     */
+    export class DeliveryReports {
+        /** The minimum time between two requests, in milliseconds. */
+        static interval: number;
+        /**
+         * Handles a new connection, after which everything that is due is reported.
+         *
+         * @param {number} now
+         */
+        connected(now: number): DeliveryAction | null;
+        disconnected(): void;
+        /**
+         * Handles a report that became due.
+         *
+         * @param {number} now
+         */
+        needed(now: number): DeliveryAction | null;
+        /** @param {number} now */
+        tick(now: number): DeliveryAction | null;
+        /**
+         * Handles an answer of the server, after which more may be due.
+         *
+         * @param {number} now
+         */
+        answered(now: number): DeliveryAction | null;
+        /** Handles a report that the server did not accept; the next call of `needed` repeats it. */
+        failed(): void;
+        /** Handles that nothing was due, so that no request was sent. */
+        foundNothing(): void;
+        #private;
+    }
+    /**
+     * What to do next.
+     *
+     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
+     * - `wake`: call `tick` at this time
+     */
+    export type DeliveryAction = {
+        type: "report";
+    } | {
+        type: "wake";
+        at: number;
+    };
+}
+declare module "scrollback/client/delivery-driver" {
+    /** @typedef {import("scrollback/sync/delivery-reports").DeliveryAction} DeliveryAction */
+    /** @typedef {import("scrollback/wire/requests").DeliveryMark} DeliveryMark */
+    /** @typedef {import("scrollback/client/driver").Answer} Answer */
+    /** @typedef {import("scrollback/client/driver").Driver} Driver */
+    /** Reports to the server which messages of other users this browser has stored. */
+    export class DeliveryDriver {
+        /** @param {Driver} driver */
+        constructor(driver: Driver);
+        connected(): Promise<void>;
+        disconnected(): void;
+        /** Reports what is due, now or when the pace allows it. */
+        report(): Promise<void>;
+        /** @param {number} now */
+        tick(now: number): Promise<void>;
+        #private;
+    }
+    export type DeliveryAction = import("scrollback/sync/delivery-reports").DeliveryAction;
+    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
+    export type Answer = import("scrollback/client/driver").Answer;
+    export type Driver = import("scrollback/client/driver").Driver;
+}
 declare module "scrollback/client/drafts-driver" {
     /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
     /** @typedef {import("scrollback/store/drafts").DraftStep} DraftStep */
@@ -6256,6 +6512,7 @@ declare module "scrollback/client/settings-driver" {
     }
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type PendingSetting = import("scrollback/store/settings").PendingSetting;
+    export type ReadMark = import("scrollback/wire/requests").ReadMark;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
 }
@@ -6674,6 +6931,7 @@ declare module "scrollback/client/driver" {
         sync: SyncDriver;
         settings: SettingsDriver;
         drafts: DraftsDriver;
+        deliveries: DeliveryDriver;
         push: PushDriver;
         live: LiveState;
         get now(): number;
@@ -6750,6 +7008,8 @@ declare module "scrollback/client/driver" {
         type: "draftChanged";
     } | {
         type: "pushChanged";
+    } | {
+        type: "reportDelivered";
     } | {
         type: "token";
         generation: number;
@@ -6828,6 +7088,7 @@ declare module "scrollback/client/driver" {
     import { SyncDriver } from "scrollback/client/sync-driver";
     import { SettingsDriver } from "scrollback/client/settings-driver";
     import { DraftsDriver } from "scrollback/client/drafts-driver";
+    import { DeliveryDriver } from "scrollback/client/delivery-driver";
     import { PushDriver } from "scrollback/client/push-driver";
     import { LiveState } from "scrollback/client/live-state";
     import { ScrollbackError } from "scrollback/model/errors";
@@ -7161,6 +7422,12 @@ declare module "scrollback/client/core" {
          * @returns {Promise<LogOutcome[]>}
          */
         apply(inputs: LogInput[]): Promise<LogOutcome[]>;
+        /**
+         * Reports the messages that a committed transaction stored, if any must be reported.
+         *
+         * @param {LogOutcome[]} outcomes
+         */
+        reportDelivered(outcomes: LogOutcome[]): void;
         /**
          * Sends a request to the server, and waits for its answer.
          *
@@ -7755,6 +8022,11 @@ declare module "scrollback/client/timeline" {
          * The sequence number up to which the peer of a direct conversation has read.
          */
         peerReadSeq: number;
+        /**
+         * The sequence number through which the peer's devices have received a direct
+         * conversation, at least `peerReadSeq`.
+         */
+        peerDeliveredSeq: number;
         /**
          * Whether only moderators, owners and administrators may currently write.
          */

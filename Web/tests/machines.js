@@ -313,7 +313,8 @@ export async function loadMachines(sdk) {
           advancePeerRead: ({ seq }) => entry.advancePeerRead(seq),
           reset: () => entry.reset(),
         },
-        state: () => ({ ...entry }),
+        // The vectors don't contain the delivery receipts, which have tests of their own.
+        state: () => ({ ...entry, delivery: undefined }),
       };
     },
 

@@ -83,6 +83,8 @@ package final class ClientCore: Sendable {
         case behind(LogPosition)
         /// The heads of these conversations must be fetched.
         case fetchHeads([ConversationID])
+        /// This device has stored messages that it must report as delivered.
+        case reportDelivered
         /// Internal steps: store the heads of a sync window, and check conversations again.
         case storeHeads([ConversationHead], String, generation: Int)
         case recheck([ConversationID])
@@ -295,7 +297,13 @@ package final class ClientCore: Sendable {
     package func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {
         let outcomes = try await store.write { try $0.apply(inputs) }
         changes.changed(Set(inputs.map(\.conversation)))
+        reportDelivered(after: outcomes)
         return outcomes
+    }
+
+    /// Reports the messages that a committed transaction stored, if any must be reported.
+    func reportDelivered(after outcomes: [LogOutcome]) {
+        if outcomes.contains(where: \.hasDeliveries) { mailbox.post(.reportDelivered) }
     }
 
     /// Applies a page that a caller requested, and requests whatever the page shows to be missing.

@@ -12,6 +12,9 @@ public enum ClientEvent: Sendable {
     case changed(Message)
     /// A read position advanced: this user's own, or the peer's in a direct conversation.
     case read(ConversationID, UserID, Seq)
+    /// The devices of another member of a direct conversation or a small group have received the messages through a
+    /// sequence number.
+    case delivered(ConversationID, UserID, Seq)
     /// A member joined or got another role, or left if the role is `nil`.
     case member(ConversationID, UserID, Role?)
     /// A member started or stopped typing. While the member keeps typing, the event repeats every few seconds.

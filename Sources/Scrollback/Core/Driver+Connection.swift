@@ -88,6 +88,7 @@ extension Driver {
         waiting = []
         await perform(outbox.connected(now: now))
         await sendSettings()
+        await perform(deliveries.connected(now: now))
         await syncDrafts()
     }
 
@@ -120,12 +121,14 @@ extension Driver {
         resume.disconnected()
         heads.disconnected()
         push.disconnected()
+        deliveries.disconnected()
         released = []
         isConfirming = false
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
         core.ownProfile.invalidate()
         settingsInFlight = []
+        readsInFlight = [:]
         settingsArePaused = false
         draftsArePaused = false
         settingsWindow = Self.maximumSettingsWindow

@@ -57,6 +57,7 @@ extension Driver {
                 return try writer.store(heads, totals: nil, isLastWindow: false)
             }
             core.changes.changed(Set(heads.map(\.conversation) + gone))
+            core.reportDelivered(after: outcomes)
             await removeStored(heads.compactMap(\.lastMessage))
             for outcome in outcomes { requestMissing(after: outcome) }
             fetchHeads(rest)

@@ -214,6 +214,8 @@ extension Driver {
             return true
         }
         core.changes.changed([outcome.conversation])
+        // A stored message of another user may follow the sent one.
+        core.reportDelivered(after: [outcome])
         requestMissing(after: outcome)
         return true
     }
@@ -239,7 +241,10 @@ extension Driver {
                 return try page.flatMap { try writer.apply([.page(conversation, $0)]).first }
             }
             core.changes.changed([conversation])
-            if let outcome { requestMissing(after: outcome) }
+            if let outcome {
+                core.reportDelivered(after: [outcome])
+                requestMissing(after: outcome)
+            }
             await perform(outbox.answered(id, Result<Void, ChatError>.success(()), now: now, using: &generator))
         } catch {
             guard error.code != .localStorage else { return await storeFailed(error) }

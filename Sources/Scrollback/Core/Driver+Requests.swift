@@ -85,6 +85,7 @@ extension Driver {
                         return try ReadResult.list(&reader)
                     }
                 })
+        case .delivered(let marks): await deliveriesAnswered(marks, result)
         case .state(let state): await stateAnswered(state, result)
         case .drafts: await draftsAnswered(result)
         case .draft(let draft): await draftAnswered(draft, result)
@@ -116,6 +117,13 @@ extension Driver {
                 try await fetchHeadIfUnknown(id)
                 core.changes.changed([id])
                 core.events.send(.read(id, user, seq))
+            case .delivered(let id, let user, let seq):
+                if id.kind == .direct {
+                    try await core.store.write { try $0.savePeerDelivered(seq, in: id) }
+                    try await fetchHeadIfUnknown(id)
+                    core.changes.changed([id])
+                }
+                core.events.send(.delivered(id, user, seq))
             case .invitation(let invitation): core.events.send(.invitation(invitation))
             case .invitationEnded(let id): core.events.send(.invitationEnded(id))
             case .presence(let user, let presence):

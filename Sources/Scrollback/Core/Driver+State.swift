@@ -16,6 +16,7 @@ extension Driver {
                 (syncsReads ? try reader.pendingReads() : [], try reader.pendingSettings(withReads: syncsReads))
             }
             let marks = reads.filter { settingsInFlight.insert($0.conversation).inserted }
+            for mark in marks { readsInFlight[mark.conversation] = mark.position }
             if let mark = marks.first, marks.count == 1 {
                 let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
                 send(change.operation(in: mark.conversation), .read(mark.conversation))
@@ -42,6 +43,9 @@ extension Driver {
 
     func readsAnswered(_ ids: [ConversationID], _ result: Result<[ReadResult], ChatError>) async {
         settingsInFlight.subtract(ids)
+        let marks = ids.compactMap { id in
+            readsInFlight.removeValue(forKey: id).map { DeliveryMark(conversation: id, position: $0) }
+        }
         let answers: [ReadResult]
         switch result {
         case .success(let all): answers = all
@@ -52,6 +56,10 @@ extension Driver {
                 try answers.filter { answer in
                     switch answer.result {
                     case .success(let summary):
+                        // The server knows that this device has the messages that its user has read.
+                        if let mark = marks.first(where: { $0.conversation == answer.conversation }) {
+                            try writer.saveReported(mark)
+                        }
                         return try writer.apply(summary, in: answer.conversation, answers: .read)
                     // The read is sent again after a delay, or on the next connection.
                     case .failure(let error) where error.isTemporary: return false
@@ -129,6 +137,7 @@ extension Driver {
         draftsArePaused = false
         await recoverFromRollback()
         await sendSettings()
+        await perform(deliveries.needed(now: now))
         await syncDrafts()
     }
 

@@ -139,6 +139,7 @@ extension Driver {
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
+            core.reportDelivered(after: outcomes)
             await removeStored(heads.compactMap(\.lastMessage))
             await sendSettings()
             if hasDrafts { await syncDrafts() }

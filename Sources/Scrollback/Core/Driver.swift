@@ -33,6 +33,8 @@ final class Driver {
     var lastWaiting = 0
     /// Conversations with a setting in flight to the server.
     var settingsInFlight: Set<ConversationID> = []
+    /// The reads in flight to the server.
+    var readsInFlight: [ConversationID: EpochPosition] = [:]
     /// Whether settings wait for the retry after a temporary error.
     var settingsArePaused = false
     /// Whether drafts wait for the retry after an error.
@@ -47,6 +49,7 @@ final class Driver {
     /// Whether the current window reported that drafts changed.
     var windowHasDrafts = false
     var heads = HeadFetches()
+    var deliveries = DeliveryReports()
     var subscriptions = SubscriptionSet(limit: Subscribe.maximum)
     /// The number of active presence observers by user.
     var watched: [UserID: Int] = [:]
@@ -71,6 +74,7 @@ final class Driver {
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)
         case reads([ConversationID])
+        case delivered([DeliveryMark])
         case state(PendingSetting)
         case drafts
         case draft(PendingDraft)
@@ -201,6 +205,7 @@ final class Driver {
         case .settingChanged: await sendSettings()
         case .draftChanged: await syncDrafts()
         case .fetchHeads(let ids): fetchHeads(ids)
+        case .reportDelivered: await perform(deliveries.needed(now: now))
         case .behind(let position):
             perform(resume.needsSync(position))
             await applyReleased()
@@ -241,6 +246,7 @@ final class Driver {
         perform(resume.tick(now: now))
         tickTyping(now: now)
         perform(subscriptions.tick(now: now))
+        await perform(deliveries.tick(now: now))
         await applyReleased()
     }
 

@@ -29,6 +29,10 @@ public struct RecentConversation: Hashable, Identifiable, Sendable {
     ///
     /// It is 0 if it is unknown, and for other kinds.
     public var peerReadSeq: Int64
+    /// The sequence number through which the devices of the peer of a direct conversation have received the messages.
+    ///
+    /// It is at least ``peerReadSeq``. It is 0 if it is unknown, and for other kinds.
+    public var peerDeliveredSeq: Int64
     /// Whether only moderators, owners and administrators may currently write.
     public var isFrozen: Bool
     /// The user's mute, which expires automatically (``Mute/isActive(at:)``); `nil` if the user may write.

@@ -22,7 +22,8 @@ extension LocalReader {
             """
             SELECT moved, recentTime, isFrozen, mutedUntil, roamSeq, peerReadSeq, isMember, memberRev, ownRev,
                 isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
-                lastSeq, lastRev, hidesLast, missedAfter, head, unread, mentions,
+                lastSeq, lastRev, hidesLast, missedAfter, hasDeliveries, peerDeliveredSeq, deliveredSeq, deliverySeq,
+                deliverySearchedSeq, head, unread, mentions,
                 (SELECT timetoken FROM message WHERE message.conversation = number AND seq = lastSeq)
             FROM conversation WHERE number = ?
             """
@@ -50,6 +51,9 @@ extension LocalReader {
             entry.lastRev = row.integer()
             entry.hidesLast = row.flag()
             entry.missedAfter = row.optionalInteger()
+            entry.delivery = DeliveryState(
+                isOn: row.flag(), peerSeq: row.integer(), reportedSeq: row.integer(), dueSeq: row.integer(),
+                searchedSeq: row.integer())
             activity = RecentEntry.Activity(head: row.integer(), unread: row.integer(), mentions: row.integer())
             entry.lastTime = Timetoken(stored: row.optionalInteger())
             return false
@@ -84,8 +88,9 @@ extension LocalWriter {
                 UPDATE conversation SET moved = ?, recentTime = ?, isFrozen = ?, mutedUntil = ?, roamSeq = ?,
                     peerReadSeq = ?, isMember = ?, memberRev = ?, ownRev = ?, isMuted = ?, notifications = ?,
                     isPinned = ?, isMarkedUnread = ?, removedSeq = ?, addedTime = ?, isRecent = ?, sortTime = ?,
-                    lastSeq = ?, lastRev = ?, hidesLast = ?, missedAfter = ?, name = iif(?, ?, name),
-                    avatar = iif(?, ?, avatar)
+                    lastSeq = ?, lastRev = ?, hidesLast = ?, missedAfter = ?, hasDeliveries = ?,
+                    peerDeliveredSeq = ?, deliveredSeq = ?, deliverySeq = ?, deliverySearchedSeq = ?,
+                    name = iif(?, ?, name), avatar = iif(?, ?, avatar)
                 WHERE number = ?
                 """
         ).execute(arguments: [
@@ -93,7 +98,9 @@ extension LocalWriter {
             value.peerReadSeq, value.isMember, value.membershipRev, value.settingsRev, value.isMuted,
             value.notifications?.rawValue, value.isPinned, value.isMarkedUnread, value.removedSeq,
             value.addedTime?.stored, value.isListed, value.sortTime.stored, value.lastSeq, value.lastRev,
-            value.hidesLast, value.missedAfter, profile != nil, profile?[0], profile != nil, profile?[1], entry.number,
+            value.hidesLast, value.missedAfter, value.delivery.isOn, value.delivery.peerSeq,
+            value.delivery.reportedSeq, value.delivery.dueSeq, value.delivery.searchedSeq, profile != nil, profile?[0],
+            profile != nil, profile?[1], entry.number,
         ])
     }
 
@@ -102,6 +109,9 @@ extension LocalWriter {
         if let before, before.epoch != log.state?.epoch {
             try changeEntry(of: &log, in: id) { $0.reset() }
             try dropPendingOfOldEpoch(id, number: log.number)
+        }
+        if before == nil, let state = log.state, try !reader.hasCompletedSync() {
+            try changeEntry(of: &log, in: id) { $0.delivery.reportedSeq = state.head }
         }
         switch input {
         case .head(let head):
@@ -142,17 +152,23 @@ extension LocalWriter {
 
     /// Updates the entry at the end of the transaction, and saves it.
     ///
-    /// - Returns: Whether the server must be asked for the last message.
-    func finishEntry(of log: OpenLog, in id: ConversationID) throws -> Bool {
+    /// - Returns: Whether the server must be asked for the last message, and whether this device has messages to report
+    ///   that it did not have before.
+    func finishEntry(of log: OpenLog, in id: ConversationID) throws -> (isUncertain: Bool, hasDeliveries: Bool) {
         var entry = try log.entry ?? reader.entry(of: id, numbered: log.number)
-        if let state = log.state { entry.activity.head = state.head }
+        if let state = log.state {
+            entry.activity.head = state.head
+            if let range = entry.value.delivery.unreported(in: state) {
+                entry.value.delivery.searched(range, newest: try reader.newestOfOthers(in: range, entry.number))
+            }
+        }
         if let read = log.savedRead { (entry.activity.unread, entry.activity.mentions) = (read.unread, read.mentions) }
         var isUncertain = false
         if !log.touched.isEmpty {
             isUncertain = try updateLastMessage(of: &entry, gaps: log.state?.gaps ?? SeqRangeSet(), hadRow: log.hadRow)
         }
         try saveListing(entry)
-        return isUncertain
+        return (isUncertain, entry.value.delivery.isDue && entry.value.delivery.dueSeq != entry.saved.delivery.dueSeq)
     }
 
     private func updateLastMessage(of entry: inout OpenEntry, gaps: SeqRangeSet, hadRow: Bool) throws -> Bool {

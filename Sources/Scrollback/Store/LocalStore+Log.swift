@@ -123,6 +123,8 @@ package struct LogOutcome: Sendable {
     package var changedGaps: Bool
     /// Whether the head must be fetched, because the log was unknown or its counts may be wrong.
     package var needsHead: Bool
+    /// Whether this device has messages to report as delivered that it did not have before.
+    package var hasDeliveries = false
 }
 
 extension LocalWriter {
@@ -144,9 +146,11 @@ extension LocalWriter {
         for (id, var log) in open {
             try save(log)
             var needsHead = try finishCounts(of: &log, in: id)
-            if try finishEntry(of: log, in: id), id.kind.traits.hasRecents { needsHead = true }
-            if let last = outcomes.lastIndex(where: { $0.conversation == id }), needsHead {
-                outcomes[last].needsHead = true
+            let (isUncertain, hasDeliveries) = try finishEntry(of: log, in: id)
+            if isUncertain, id.kind.traits.hasRecents { needsHead = true }
+            if let last = outcomes.lastIndex(where: { $0.conversation == id }) {
+                if needsHead { outcomes[last].needsHead = true }
+                outcomes[last].hasDeliveries = hasDeliveries
             }
             try markUnindexed(log.touched, in: log.number)
         }

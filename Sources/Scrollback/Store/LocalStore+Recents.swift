@@ -37,7 +37,7 @@ extension LocalReader {
         number, id, name, avatar, iif(\(isStaying), unread, 0), iif(\(isStaying), mentions, 0), isMuted, isPinned, \
         isMarkedUnread, epoch, lastSeq, hidesLast, \
         sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, \
-        mutedUntil, notifications
+        mutedUntil, notifications, peerDeliveredSeq
         """
 
     /// Returns a page of the list: pinned conversations first, then by the time of the last message.
@@ -94,7 +94,7 @@ extension LocalReader {
             unread: row[4], mentions: row[5], isMuted: row[6],
             notifications: (row[18] as String?).flatMap { NotificationLevel(rawValue: $0) }, isPinned: row[7],
             isMarkedUnread: row[8],
-            peerReadSeq: row[15], isFrozen: row[16], mute: Mute(stored: row[17]),
+            peerReadSeq: row[15], peerDeliveredSeq: row[19], isFrozen: row[16], mute: Mute(stored: row[17]),
             draft: try text(row[14], "body", of: .draft(id)).flatMap { try? Draft(stored: $0) },
             localExtension: try text(row[13], "extension", of: sealed).map { RawJSON(known: $0) },
             place: .init(isPinned: row[7], sortTime: row[12], number: row[0]))

@@ -222,7 +222,26 @@ extension LocalStore {
                     """)
         }
         registerSeveralMessagesOfAFile(in: &migrator)
+        registerDeliveries(in: &migrator)
         return migrator
+    }
+
+    private static func registerDeliveries(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("14") { db in
+            try db.execute(
+                sql: """
+                    -- Whether the server says that the conversation has delivery receipts, and the peer's position.
+                    ALTER TABLE conversation ADD COLUMN hasDeliveries INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN peerDeliveredSeq INTEGER NOT NULL DEFAULT 0;
+                    -- The position of this device that the server knows, the one to report, and the one through which
+                    -- the messages were searched for those to report.
+                    ALTER TABLE conversation ADD COLUMN deliveredSeq INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN deliverySeq INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN deliverySearchedSeq INTEGER NOT NULL DEFAULT 0;
+                    UPDATE conversation SET peerDeliveredSeq = peerReadSeq, deliveredSeq = replayed;
+                    CREATE INDEX dueDeliveries ON conversation (number) WHERE deliverySeq > deliveredSeq;
+                    """)
+        }
     }
 
     /// Two queued messages can have the same file, if the server lost both.

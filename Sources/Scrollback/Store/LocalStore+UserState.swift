@@ -3,14 +3,16 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSync
 
-/// The conversation's state for this user: the peer's read position, and whether the user may write.
+/// The conversation's state for this user: the peer's positions, and whether the user may write.
 package struct LocalUserState: Hashable, Sendable {
     package var peerReadSeq: Seq = 0
+    package var peerDeliveredSeq: Seq = 0
     package var isFrozen = false
     package var mute: Mute?
 
-    package init(peerReadSeq: Seq = 0, isFrozen: Bool = false, mute: Mute? = nil) {
+    package init(peerReadSeq: Seq = 0, peerDeliveredSeq: Seq = 0, isFrozen: Bool = false, mute: Mute? = nil) {
         self.peerReadSeq = peerReadSeq
+        self.peerDeliveredSeq = peerDeliveredSeq
         self.isFrozen = isFrozen
         self.mute = mute
     }
@@ -19,9 +21,10 @@ package struct LocalUserState: Hashable, Sendable {
 extension LocalReader {
     package func userState(in id: ConversationID) throws -> LocalUserState {
         let statement = try db.cachedStatement(
-            sql: "SELECT peerReadSeq, isFrozen, mutedUntil FROM conversation WHERE id = ?")
+            sql: "SELECT peerReadSeq, peerDeliveredSeq, isFrozen, mutedUntil FROM conversation WHERE id = ?")
         guard let row = try Row.fetchOne(statement, arguments: [id.description]) else { return LocalUserState() }
-        return LocalUserState(peerReadSeq: row[0], isFrozen: row[1], mute: Mute(stored: row[2]))
+        return LocalUserState(
+            peerReadSeq: row[0], peerDeliveredSeq: row[1], isFrozen: row[2], mute: Mute(stored: row[3]))
     }
 }
 

@@ -110,7 +110,8 @@ struct TimelineSnapshot: Sendable {
         return Timeline.View(
             items: items, profiles: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest,
             hasOlder: hasOlder,
-            peerReadSeq: userState.peerReadSeq, isFrozen: userState.isFrozen, mute: userState.mute)
+            peerReadSeq: userState.peerReadSeq, peerDeliveredSeq: userState.peerDeliveredSeq,
+            isFrozen: userState.isFrozen, mute: userState.mute)
     }
 
     private static func item(_ gap: SeqRange, _ loading: SeqRange?) -> Timeline.Item {

@@ -89,7 +89,7 @@ struct Settings: AsyncParsableCommand {
     @Option(help: "The maximum age in days of missed messages that a reconnecting device receives.")
     var replayDays: Int?
 
-    @Option(help: "Whether members can see read receipts: true or false.")
+    @Option(help: "Whether members can see read and delivery receipts: true or false.")
     var readReceipts: Bool?
 
     @Option(help: "Whether users can see the presence of users who share it: true or false.")

@@ -60,6 +60,11 @@ struct Listen: AsyncParsableCommand {
                 writer.field("conversation", id)
                 writer.field("user", user)
                 writer.field("seq", seq)
+            case .delivered(let id, let user, let seq):
+                writer.field("event", "delivered")
+                writer.field("conversation", id)
+                writer.field("user", user)
+                writer.field("seq", seq)
             case .member(let id, let user, let role):
                 writer.field("event", "member")
                 writer.field("conversation", id)

@@ -99,10 +99,12 @@ struct Members: AsyncParsableCommand {
 
 struct Receipts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the users who have read a message.",
+        abstract: "List the users who have read or received a message.",
         discussion: """
-            The list excludes the sender and users who could not see the message. With the demo community of `make run`:
+            The list excludes the sender and users who could not see the message. Direct conversations and groups of \
+            at most 20 members have delivery receipts. With the demo community of `make run`:
               scrollback receipts group:albatross seq:61 --as bob
+              scrollback receipts group:albatross seq:61 --delivered --as bob
             """)
 
     @OptionGroup var conversation: ConversationArgument
@@ -111,31 +113,46 @@ struct Receipts: AsyncParsableCommand {
     @Option(name: .customLong("as"), help: "The user who requests the list.", transform: ScrollbackCLI.user)
     var user: UserID
 
+    @Flag(help: "List the users whose devices have received the message.")
+    var delivered = false
+
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         try await reporting {
             let api = try await connection.api(as: user)
-            let id = try await message.id(in: conversation.id, api)
-            var after: UserID?
-            repeat {
-                let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
-                let path = ServerAPI.path(conversation.id, "/messages/\(id)/readers?limit=100\(cursor)")
-                let page = try await api.object("GET", path) { (reader) throws(ChatError) in
-                    try ListPage<MessageReader>(from: &reader)
+            let path = ServerAPI.path(conversation.id, "/messages/\(try await message.id(in: conversation.id, api))")
+            if delivered {
+                try await list(api, "\(path)/recipients") { (recipient: MessageRecipient) in
+                    show(recipient.id, "deliveredSeq", "received to", recipient.deliveredSeq)
                 }
-                for reader in page.elements {
-                    if connection.json {
-                        Output.json { writer in
-                            writer.field("user", reader.id)
-                            writer.field("readSeq", reader.readSeq)
-                        }
-                    } else {
-                        Output.line("\(reader.id)  read to \(reader.readSeq)")
-                    }
+            } else {
+                try await list(api, "\(path)/readers") { (reader: MessageReader) in
+                    show(reader.id, "readSeq", "read to", reader.readSeq)
                 }
-                after = try page.after()
-            } while after != nil
+            }
+        }
+    }
+
+    private func list<Element: ListElement>(
+        _ api: ServerAPI, _ path: String, show: (Element) -> Void
+    ) async throws {
+        var after: UserID?
+        repeat {
+            let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
+            let page = try await api.object("GET", "\(path)?limit=100\(cursor)") { (reader) throws(ChatError) in
+                try ListPage<Element>(from: &reader)
+            }
+            page.elements.forEach(show)
+            after = try page.after()
+        } while after != nil
+    }
+
+    private func show(_ user: UserID, _ member: String, _ text: String, _ seq: Seq) {
+        guard connection.json else { return Output.line("\(user)  \(text) \(seq)") }
+        Output.json { writer in
+            writer.field("user", user)
+            writer.field(member, seq)
         }
     }
 }

@@ -13,8 +13,8 @@ package struct PersonalData: Sendable {
         case ban(ConversationID?, Ban)
         case membership(ConversationID, MemberRow)
         case mute(ConversationID, Mute)
-        /// The user's read receipt in a direct conversation.
-        case receipt(ConversationID, Seq)
+        /// The positions that the user's devices reported in a conversation.
+        case receipt(ConversationID, ReceiptRow)
         /// The user's state in a thread.
         case thread(ConversationID, ThreadStateRow)
         case message(Message)
@@ -228,7 +228,7 @@ package struct PersonalData: Sendable {
         if let ban = try store.ban(of: user, in: row.number)?.ban { records.append(.ban(row.id, ban)) }
         if let mute = try store.mute(of: user, in: row.number) { records.append(.mute(row.id, mute)) }
         let receipt = try store.receipt(of: user, in: row.number)
-        if receipt > 0 { records.append(.receipt(row.id, receipt)) }
+        if receipt != ReceiptRow() { records.append(.receipt(row.id, receipt)) }
         return records
     }
 }
@@ -278,10 +278,11 @@ extension PersonalData.Record {
             writer.field("record", "mute")
             writer.field("conversation", conversation)
             mute.writeMember(to: &writer)
-        case .receipt(let conversation, let seq):
+        case .receipt(let conversation, let receipt):
             writer.field("record", "receipt")
             writer.field("conversation", conversation)
-            writer.field("seq", seq)
+            writer.field("seq", receipt.readSeq)
+            writer.field("deliveredSeq", receipt.deliveredSeq)
         case .draft(let draft):
             writer.field("record", "draft")
             writer.field("conversation", draft.conversation)

@@ -24,6 +24,8 @@ package enum Event: Sendable {
     case read(ReadEvent)
     /// A user read several conversations at once.
     case reads([ReadEvent])
+    /// A user's devices have stored the messages through a sequence number; sent to the other members.
+    case delivered(ConversationID, UserID, Seq)
     /// A user changed their own state in a thread; sent to their devices.
     case thread(ConversationID, UserID, ThreadState)
     /// A user stored or deleted a draft; sent to their devices.

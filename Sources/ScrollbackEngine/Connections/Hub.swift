@@ -221,6 +221,7 @@ package final class Hub: Sendable {
             let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
             send(.reads(reads), to: connections(of: user))
             for event in events { sendReadReceipt(of: event) }
+        case .delivered(let id, let user, let seq): sendDelivered(id, user, seq)
         case .thread(let id, let user, let state):
             send(.thread(id.relative(to: user), state), to: connections(of: user))
         case .draft(let draft, let user): send(.draft(draft), to: connections(of: user))
@@ -321,6 +322,16 @@ package final class Hub: Sendable {
         guard id.kind == .direct, let receipt = event.receipt else { return }
         for peer in id.namedUsers where peer != event.user {
             send(.peerRead(id.relative(to: peer), event.user, receipt), to: connections(of: peer))
+        }
+    }
+
+    private func sendDelivered(_ id: ConversationID, _ user: UserID, _ seq: Seq) {
+        guard id.kind == .direct else {
+            audience(of: id)?.deliver(frame(.delivered(id, user, seq)), excluding: [user])
+            return
+        }
+        for peer in id.namedUsers where peer != user {
+            send(.delivered(id.relative(to: peer), user, seq), to: connections(of: peer))
         }
     }
 

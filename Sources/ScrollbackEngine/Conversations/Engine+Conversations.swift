@@ -238,6 +238,7 @@ extension Engine {
         let row = access.conversation
         let name = row.id.relative(to: user)
         let summary = try access.summary(for: user, in: store)
+        let receipt = try peerReceipt(of: access, for: user, in: store)
         var last = try lastMessage(of: access, in: store)
         var recentTime = last?.timetoken ?? access.activeTimeIfEmpty
         if let member = access.member, member.newDeviceFloor > 0,
@@ -261,7 +262,8 @@ extension Engine {
             lastCommit: row.lastCommit, userRev: summary.userRev,
             isFrozen: access.restrictingConversations.contains(where: \.isFrozen),
             mute: try mute(of: user, in: access.restrictingConversations, store),
-            peerReadSeq: try peerReadSeq(of: access, for: user, in: store))
+            peerReadSeq: receipt.readSeq, peerDeliveredSeq: receipt.deliveredSeq,
+            hasDeliveryReceipts: try hasDeliveryReceipts(access, in: store))
     }
 
     /// Returns the newest visible message that recents don't skip, or the newest visible message if none is within

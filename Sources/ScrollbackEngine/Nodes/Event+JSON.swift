@@ -24,6 +24,7 @@ extension Event {
         case .transient: "transient"
         case .read: "read"
         case .reads: "reads"
+        case .delivered: "delivered"
         case .thread: "thread"
         case .draft: "draft"
         case .joined: "joined"
@@ -83,6 +84,10 @@ extension Event {
         case .reads(let events):
             writer.key("reads")
             writer.array(events) { $1.write(to: &$0) }
+        case .delivered(let id, let user, let seq):
+            writer.field("conversation", id)
+            writer.field("user", user)
+            writer.field("seq", seq)
         case .thread(let id, let user, let state):
             writer.field("conversation", id)
             writer.field("user", user)
@@ -207,6 +212,7 @@ private struct EventFields {
         case "transient": .transient(try message.transient(), origin: nil)
         case "read": .read(try reads.first.required("reads"))
         case "reads": .reads(reads)
+        case "delivered": .delivered(try id(), try person(), try seq.required("seq"))
         case "thread": .thread(try id(), try person(), try state.required("state"))
         case "draft": .draft(try draft.required("draft"), try person())
         case "joined":

@@ -10,15 +10,15 @@ package enum OperationRegistry {
         ListConversations.self, ListChannels.self, PutConversation.self, GetConversation.self,
         DeleteConversation.self, GetHeads.self, SyncConversations.self, MarkRead.self, MarkUnread.self,
         SetOwnSettings.self, SetNotifications.self, RemoveRecent.self, AddRecent.self,
-        ExcludeFromNewDevices.self, MarkSeveralRead.self, PutDraft.self, ListDrafts.self, Subscribe.self,
-        Unsubscribe.self, SignalTyping.self,
+        ExcludeFromNewDevices.self, MarkSeveralRead.self, ReportDelivered.self, PutDraft.self, ListDrafts.self,
+        Subscribe.self, Unsubscribe.self, SignalTyping.self,
         SetActivity.self,
         RenewToken.self, Ping.self,
     ]
 
     private static let people: [any Executable.Type] = [
-        ListMembers.self, PutMember.self, RemoveMember.self, ListReaders.self, InviteUser.self, EndInvitation.self,
-        ListInvitations.self, ListOwnInvitations.self,
+        ListMembers.self, PutMember.self, RemoveMember.self, ListReaders.self, ListRecipients.self, InviteUser.self,
+        EndInvitation.self, ListInvitations.self, ListOwnInvitations.self,
         FetchUsers.self, SearchUsers.self, FetchPresence.self, GetMe.self, GetUser.self, PutUser.self,
         ListPushDevices.self, PutPushDevice.self, DeletePushDevice.self, GetPushPreferences.self,
         SetPushPreferences.self, TestPush.self,

@@ -51,12 +51,12 @@ extension Engine {
         guard let reader = row.otherUser(than: message.sender), after.map({ $0 < reader }) ?? true else {
             return ListPage([], cursor: nil)
         }
-        let seq = try store.receipt(of: reader, in: row.number)
+        let seq = try store.receipt(of: reader, in: row.number).readSeq
         return ListPage(seq >= message.seq ? [MessageReader(id: reader, readSeq: seq)] : [], cursor: nil)
     }
 
     /// Returns whether a user who has read past a message is a member now and can see the message.
-    private func isReader(
+    func isReader(
         _ row: MemberRow, of message: MessageRow, _ access: Access, _ store: any StoreReader
     ) throws -> Bool {
         let conversation = access.conversation
@@ -77,10 +77,16 @@ extension Engine {
             }
     }
 
-    /// Returns the newest sequence number that the other user of a direct conversation has read, limited to what `user`
-    /// can see.
-    func peerReadSeq(of access: Access, for user: UserID, in store: any StoreReader) throws -> Seq {
-        guard let peer = access.conversation.otherUser(than: user), settings.people.readReceipts else { return 0 }
-        return try min(store.receipt(of: peer, in: access.conversation.number), access.state.head)
+    /// Returns the positions of the other user of a direct conversation, limited to what `user` can see.
+    ///
+    /// A message that the other user has read was delivered.
+    func peerReceipt(of access: Access, for user: UserID, in store: any StoreReader) throws -> ReceiptRow {
+        guard let peer = access.conversation.otherUser(than: user), settings.people.readReceipts else {
+            return ReceiptRow()
+        }
+        let receipt = try store.receipt(of: peer, in: access.conversation.number)
+        let readSeq = min(receipt.readSeq, access.state.head)
+        return ReceiptRow(
+            readSeq: readSeq, deliveredSeq: max(readSeq, min(receipt.deliveredSeq, access.state.head)))
     }
 }

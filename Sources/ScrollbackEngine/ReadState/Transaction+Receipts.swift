@@ -10,10 +10,11 @@ extension Transaction {
     /// - Returns: The sequence number to report to the other user, or `nil` if the receipt is not newer than the stored
     ///   one.
     func storeReceipt(of user: UserID, through seq: Seq, in row: ConversationRow) throws -> Seq? {
-        guard settings.readReceipts, row.otherUser(than: user) != nil, row.blocks.isEmpty,
-            try store.receipt(of: user, in: row.number) < seq
-        else { return nil }
-        try store.putReceipt(seq, of: user, in: row.number)
+        guard settings.readReceipts, row.otherUser(than: user) != nil, row.blocks.isEmpty else { return nil }
+        var receipt = try store.receipt(of: user, in: row.number)
+        guard receipt.readSeq < seq else { return nil }
+        receipt.readSeq = seq
+        try store.put(receipt, of: user, in: row.number)
         // Offline devices receive the receipt with the conversation's head.
         if let row = try conversation(row.id) { try put(row) }
         return seq

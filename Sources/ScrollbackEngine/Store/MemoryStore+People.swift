@@ -3,7 +3,7 @@ import ScrollbackModel
 
 /// The read receipts, invitations and last-seen times of a memory store.
 struct MemoryPeople {
-    var receipts: [MemoryRows.Key: Seq] = [:]
+    var receipts: [MemoryRows.Key: ReceiptRow] = [:]
     var invitations: [MemoryRows.Key: InvitationRow] = [:]
     var lastSeen: [UserID: Date] = [:]
 }
@@ -11,8 +11,12 @@ struct MemoryPeople {
 extension MemoryRows {
     // MARK: Reading
 
-    func receipt(of user: UserID, in conversation: Int64) -> Seq {
-        people.receipts[Key(conversation: conversation, user: user)] ?? 0
+    func receipt(of user: UserID, in conversation: Int64) -> ReceiptRow {
+        people.receipts[Key(conversation: conversation, user: user)] ?? ReceiptRow()
+    }
+
+    func memberCount(of conversation: Int64, limit: Int) -> Int {
+        members.values.lazy.filter { $0.conversation == conversation && $0.standing == .member }.prefix(limit).count
     }
 
     func positions(in conversation: Int64, after: UserID?, limit: Int) -> [MemberRow] {
@@ -42,8 +46,8 @@ extension MemoryRows {
 
     // MARK: Writing
 
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) {
-        change(\.people.receipts[Key(conversation: conversation, user: user)], seq)
+    func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) {
+        change(\.people.receipts[Key(conversation: conversation, user: user)], receipt)
     }
 
     func put(_ invitation: InvitationRow) {

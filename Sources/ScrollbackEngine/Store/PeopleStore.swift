@@ -3,9 +3,10 @@ package import ScrollbackModel
 
 /// Read operations for read receipts, invitations and last-seen times.
 package protocol PeopleReader {
-    /// Returns the newest sequence number of a direct conversation for which a user has a read receipt; 0 if there is
-    /// none.
-    func receipt(of user: UserID, in conversation: Int64) throws -> Seq
+    /// Returns the positions that a user's devices reported; both are 0 if there are none.
+    func receipt(of user: UserID, in conversation: Int64) throws -> ReceiptRow
+    /// Returns the number of current members of a conversation, counted up to a limit.
+    func memberCount(of conversation: Int64, limit: Int) throws -> Int
     /// Returns all membership rows of a conversation, whatever their standing, ordered by user ID.
     func positions(in conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow]
 
@@ -22,7 +23,7 @@ package protocol PeopleReader {
 
 /// Write operations for read receipts, invitations and last-seen times.
 package protocol PeopleWriter {
-    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws
+    func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) throws
     func put(_ invitation: InvitationRow) throws
     func dropInvitation(of user: UserID, to conversation: Int64) throws
     /// Deletes at most `limit` invitations that ended at or before a time, in any conversation.
@@ -30,6 +31,19 @@ package protocol PeopleWriter {
     /// - Returns: The number of deleted invitations.
     func dropInvitations(endedBy time: Date, limit: Int) throws -> Int
     func put(lastSeen time: Date, of user: UserID) throws
+}
+
+/// The positions in a conversation that a user's devices reported, and that other members may see.
+package struct ReceiptRow: Hashable, Sendable {
+    /// The newest sequence number that the user has read; only for direct conversations.
+    package var readSeq: Seq
+    /// The sequence number through which the user's devices have stored the messages.
+    package var deliveredSeq: Seq
+
+    package init(readSeq: Seq = 0, deliveredSeq: Seq = 0) {
+        self.readSeq = readSeq
+        self.deliveredSeq = deliveredSeq
+    }
 }
 
 /// A stored invitation.

@@ -2,7 +2,7 @@ import ScrollbackModel
 
 /// The administrator's settings for read receipts, presence and notices.
 package struct PeopleSettings: Hashable, Sendable {
-    /// Whether users can see who has read a message.
+    /// Whether users can see who has read a message, and in small conversations to whose devices it was delivered.
     package var readReceipts: Bool
     /// Whether users can see who is online.
     package var presence: Bool

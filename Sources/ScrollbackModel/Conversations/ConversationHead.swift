@@ -25,6 +25,13 @@ public struct ConversationHead: Hashable, Sendable {
     ///
     /// 0 for none, and in other kinds of conversations.
     public var peerReadSeq: Seq
+    /// The sequence number through which the peer's devices have stored a direct conversation, if the member may see
+    /// it.
+    ///
+    /// It is at least ``peerReadSeq``. 0 for none, and in other kinds of conversations.
+    public var peerDeliveredSeq: Seq
+    /// Whether the member's devices report which messages they have stored.
+    package var hasDeliveryReceipts: Bool
     /// The newest message that the member may see; `nil` if none exists.
     public var lastMessage: Message?
     /// Whether pushes are muted for the member; unread messages are counted nevertheless.
@@ -66,7 +73,8 @@ public struct ConversationHead: Hashable, Sendable {
         notifications: NotificationLevel? = nil,
         isPinned: Bool = false, isMarkedUnread: Bool = false, removedSeq: Seq = 0, newDeviceFloor: Seq = 0,
         recentTime: Timetoken? = nil, isMember: Bool = true, lastCommit: Int64 = 0, userRev: Int64 = 0,
-        hidden: [SeqRange] = [], isFrozen: Bool = false, mute: Mute? = nil, peerReadSeq: Seq = 0
+        hidden: [SeqRange] = [], isFrozen: Bool = false, mute: Mute? = nil, peerReadSeq: Seq = 0,
+        peerDeliveredSeq: Seq = 0, hasDeliveryReceipts: Bool = false
     ) {
         self.conversation = conversation
         self.name = name
@@ -90,6 +98,8 @@ public struct ConversationHead: Hashable, Sendable {
         self.isFrozen = isFrozen
         self.mute = mute
         self.peerReadSeq = peerReadSeq
+        self.peerDeliveredSeq = max(peerReadSeq, peerDeliveredSeq)
+        self.hasDeliveryReceipts = hasDeliveryReceipts
     }
 
     /// The newest sequence number that the member may see; 0 for an empty conversation.

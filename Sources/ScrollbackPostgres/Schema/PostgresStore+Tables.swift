@@ -563,4 +563,9 @@ extension PostgresStore {
     static let storeNotesUncompressed = """
         ALTER TABLE commitNote ALTER COLUMN body SET STORAGE EXTERNAL;
         """
+
+    /// What schema 5 adds: the sequence number through which a user's devices have stored the messages.
+    static let addDeliveredPositions = """
+        ALTER TABLE receipt ADD COLUMN deliveredSeq BIGINT NOT NULL DEFAULT 0;
+        """
 }

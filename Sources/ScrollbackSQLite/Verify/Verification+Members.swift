@@ -40,12 +40,26 @@ extension Verification {
         }
     }
 
-    /// Verifies that read receipts are within the log.
+    /// Verifies that receipts are within the log, and that only direct conversations have read receipts.
     private mutating func checkReceipts(of row: ConversationRow) throws {
-        for user in Set(row.id.namedUsers).sorted() {
-            let seq = try reader.receipt(of: user, in: row.number)
-            guard row.id.kind == .direct ? !(0...row.head).contains(seq) : seq != 0 else { continue }
-            try found("\(row.id): \(user) has the receipt \(seq), which is not in 0...\(row.head)")
+        let highest: (read: Seq, delivered: Seq) =
+            switch row.id.kind {
+            case .direct: (row.head, row.head)
+            case .group: (0, row.head)
+            default: (0, 0)
+            }
+        try connection.run(
+            uncached: "SELECT user, seq, deliveredSeq FROM receipt WHERE conversation = ?",
+            bind: { $0.add(row.number) }
+        ) { columns in
+            let user = columns.userID()
+            func check(_ name: String, _ seq: Seq, _ highest: Seq) throws {
+                guard !(0...highest).contains(seq) else { return }
+                try found("\(row.id): \(user) has the \(name) receipt \(seq), which is not in 0...\(highest)")
+            }
+            try check("read", columns.integer(), highest.read)
+            try check("delivery", columns.integer(), highest.delivered)
+            return true
         }
     }
 

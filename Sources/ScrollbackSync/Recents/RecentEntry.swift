@@ -23,6 +23,7 @@ package struct RecentEntry: Hashable, Sendable {
     /// The sequence number up to which a new device downloads nothing automatically.
     package var newDeviceFloor: Seq = 0
     package var peerReadSeq: Seq = 0
+    package var delivery = DeliveryState()
     package var isMember = true
     /// The user revision of the known membership.
     package var membershipRev: Int64 = 0
@@ -116,9 +117,11 @@ package struct RecentEntry: Hashable, Sendable {
             isFrozen = head.isFrozen
             mute = head.mute
             newDeviceFloor = head.newDeviceFloor
+            delivery.isOn = head.hasDeliveryReceipts
             if head.recentTime == nil { isListed = false }
         }
         advancePeerRead(to: head.peerReadSeq)
+        delivery.advancePeer(to: head.peerDeliveredSeq)
         if head.userRev >= membershipRev {
             membershipRev = head.userRev
             isMember = head.isMember
@@ -132,8 +135,11 @@ package struct RecentEntry: Hashable, Sendable {
     }
 
     /// Records the peer's read position, which only increases, whichever answer reports it.
+    ///
+    /// A message that the peer has read was delivered.
     package mutating func advancePeerRead(to seq: Seq) {
         peerReadSeq = max(peerReadSeq, seq)
+        delivery.advancePeer(to: seq)
     }
 
     /// Resets the entry after the conversation got a new epoch.
@@ -144,5 +150,6 @@ package struct RecentEntry: Hashable, Sendable {
         (lastCommit, recentTime, newDeviceFloor, peerReadSeq) = (0, nil, 0, 0)
         (isListed, sortTime, missedAfter) = (false, Timetoken(rawValue: 0), 0)
         (lastSeq, lastRev, lastTime) = (0, 0, nil)
+        delivery = DeliveryState()
     }
 }

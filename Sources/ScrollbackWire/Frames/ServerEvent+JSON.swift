@@ -17,6 +17,7 @@ extension ServerEvent {
         case .hidden: "hidden"
         case .read, .peerRead: "read"
         case .reads: "reads"
+        case .delivered: "delivered"
         case .thread: "thread"
         case .draft: "draft"
         case .conversation: "conversation"
@@ -70,6 +71,9 @@ extension ServerEvent {
         case .peerRead(_, let user, let seq):
             writer.field("user", user)
             writer.field("readSeq", seq)
+        case .delivered(_, let user, let seq):
+            writer.field("user", user)
+            writer.field("deliveredSeq", seq)
         case .conversation(_, let isDeleted):
             writer.field("deleted", isDeleted)
         case .member(_, let user, let role):
@@ -93,8 +97,8 @@ extension ServerEvent {
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
             [
-                "message", "changed", "head", "hidden", "read", "reads", "thread", "draft", "conversation", "member",
-                "typing", "user", "invitation", "presence", "resync",
+                "message", "changed", "head", "hidden", "read", "reads", "delivered", "thread", "draft", "conversation",
+                "member", "typing", "user", "invitation", "presence", "resync",
             ].contains(name)
         else { return nil }
         var whole = reader
@@ -125,6 +129,10 @@ extension ServerEvent {
             }
             return .read(try conversation(), try ReadSummary(from: &whole))
         case "reads": return .reads(try fields.reads.required("reads"))
+        case "delivered":
+            return .delivered(
+                try conversation(), try fields.user.required("user"),
+                try fields.deliveredSeq.required("deliveredSeq"))
         case "draft": return .draft(try SyncedDraft(from: &whole))
         case "thread": return .thread(try conversation(), try ThreadState(from: &whole))
         case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
@@ -167,6 +175,7 @@ private struct EventFields {
     var altersCounts = false
     var places: SeqRangeSet?
     var readSeq: Seq?
+    var deliveredSeq: Seq?
     var user: UserID?
     var role: String?
     var isDeleted = false
@@ -192,6 +201,7 @@ private struct EventFields {
         case "altersCounts": altersCounts = try value.bool()
         case "places": places = try SeqRangeSet(from: &value)
         case "readSeq": readSeq = try value.counter()
+        case "deliveredSeq": deliveredSeq = try value.counter()
         case "reads":
             reads = try value.list("reads", limit: ReadMark.maximum) { (read) throws(ChatError) in
                 let answer = try ReadResult(from: &read)

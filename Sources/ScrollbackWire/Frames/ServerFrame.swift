@@ -80,6 +80,8 @@ package enum ServerEvent: Sendable {
     case draft(SyncedDraft)
     /// The read position of the other user in a direct conversation.
     case peerRead(ConversationID, UserID, Seq)
+    /// The place through which another member's devices have stored the messages.
+    case delivered(ConversationID, UserID, Seq)
     case conversation(ConversationID, isDeleted: Bool)
     /// A user joined or has a new role; without a role, the user left.
     case member(ConversationID, UserID, Role?)
@@ -100,7 +102,7 @@ package enum ServerEvent: Sendable {
         case .message(let message): message.conversation
         case .transient(let message): message.conversation
         case .changed(let id, _, _), .head(let id, _), .hidden(let id, _, _), .read(let id, _),
-            .peerRead(let id, _, _), .thread(let id, _),
+            .peerRead(let id, _, _), .delivered(let id, _, _), .thread(let id, _),
             .conversation(let id, _), .member(let id, _, _), .typing(let id, _, _),
             .invitationEnded(let id):
             id

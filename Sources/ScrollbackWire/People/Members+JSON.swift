@@ -57,6 +57,33 @@ extension MessageReader: ListElement {
     }
 }
 
+extension MessageRecipient: ListElement {
+    package static let listName = "recipients"
+    package static let schema = JSONSchema.object([
+        .init("user", .component("UserID")), .init("deliveredSeq", .integer(1...Int.max)),
+    ])
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", id)
+            writer.field("deliveredSeq", deliveredSeq)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var user: UserID?
+        var deliveredSeq: Seq?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "user": user = try value.user()
+            case "deliveredSeq": deliveredSeq = try value.counter()
+            default: try value.skip()
+            }
+        }
+        self.init(id: try user.required("user"), deliveredSeq: try deliveredSeq.required("deliveredSeq"))
+    }
+}
+
 /// The list of users that the caller has blocked.
 extension UserID: ListElement {
     package static let listName = "users"

@@ -229,7 +229,7 @@ extension StoreConformance {
                     try store.insertParticipant(user, in: row.number)
                     try store.putBlock(of: "carol", by: user, isOn: true)
                     try store.putBlock(of: user, by: "carol", isOn: true)
-                    try store.putReceipt(1, of: user, in: row.number)
+                    try store.put(ReceiptRow(readSeq: 1, deliveredSeq: 2), of: user, in: row.number)
                     for (number, guest, host) in [
                         (row.number, user, "carol"), (91, user, "carol"), (92 + (user == "bob" ? 1 : 0), "carol", user),
                     ]
@@ -258,7 +258,9 @@ extension StoreConformance {
                     try expectEqual(try store.mute(of: user, in: row.number) != nil, isThere)
                     try expectEqual(try store.ban(of: user, in: row.number) != nil, isThere)
                     try expectEqual(try store.participations(of: user, after: 0, limit: 9).isEmpty, !isThere)
-                    try expectEqual(try store.receipt(of: user, in: row.number), isThere ? 1 : 0)
+                    try expectEqual(
+                        try store.receipt(of: user, in: row.number),
+                        isThere ? ReceiptRow(readSeq: 1, deliveredSeq: 2) : ReceiptRow())
                     try expectEqual(
                         try store.invitations(of: user, after: 0, limit: 9).map(\.conversation),
                         isThere ? [row.number, 91] : [])

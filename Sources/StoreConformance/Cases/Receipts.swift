@@ -6,18 +6,39 @@ extension StoreConformance {
     static let receiptsAndInvitations: [Case] = [
         Case("A receipt keeps its value, can be replaced, and is erased with its conversation") { store in
             let conversation = try store.makeConversation(.direct(between: "alice", and: "bob")).number
-            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
-            for seq: Seq in [5, 3, .max] {
-                try store.transaction { try $0.putReceipt(seq, of: "bob", in: conversation) }
+            let none = ReceiptRow()
+            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), none) }
+            for (readSeq, deliveredSeq) in [(5, 0), (3, 8), (0, 9), (.max, .max)] as [(Seq, Seq)] {
+                let row = ReceiptRow(readSeq: readSeq, deliveredSeq: deliveredSeq)
+                try store.transaction { try $0.put(row, of: "bob", in: conversation) }
                 try store.read { store in
-                    try expectEqual(try store.receipt(of: "bob", in: conversation), seq)
-                    try expectEqual(try store.receipt(of: "Bob", in: conversation), 0)
-                    try expectEqual(try store.receipt(of: "alice", in: conversation), 0)
-                    try expectEqual(try store.receipt(of: "bob", in: conversation + 1), 0)
+                    try expectEqual(try store.receipt(of: "bob", in: conversation), row)
+                    try expectEqual(try store.receipt(of: "Bob", in: conversation), none)
+                    try expectEqual(try store.receipt(of: "alice", in: conversation), none)
+                    try expectEqual(try store.receipt(of: "bob", in: conversation + 1), none)
                 }
             }
             try store.transaction { try $0.erase(conversation) }
-            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
+            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), none) }
+        },
+        Case("Current members are counted up to a limit") { store in
+            let conversation = try store.makeConversation(.group("a")).number
+            let other = try store.makeConversation(.group("b")).number
+            let standings: [MemberRow.Standing] = [.reader, .member, .left, .member, .member]
+            try store.transaction { store in
+                for (index, standing) in standings.enumerated() {
+                    let user = UserID(known: "u\(index)")
+                    try store.put(MemberRow(conversation: conversation, user: user, standing: standing))
+                }
+                try store.put(MemberRow(conversation: other, user: "u1", standing: .member))
+            }
+            try store.read { store in
+                for (limit, count) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3), (500, 3)] {
+                    try expectEqual(try store.memberCount(of: conversation, limit: limit), count, "up to \(limit)")
+                }
+                try expectEqual(try store.memberCount(of: other, limit: 21), 1)
+                try expectEqual(try store.memberCount(of: other + 1, limit: 21), 0)
+            }
         },
         Case("Read positions are listed by user ID in pages, regardless of the membership") { store in
             let conversation = try store.makeConversation(.group("a")).number
@@ -134,14 +155,14 @@ extension StoreConformance {
             struct RollbackError: Error {}
             try expectError("the transaction") {
                 try store.transaction { store in
-                    try store.putReceipt(5, of: "bob", in: conversation)
+                    try store.put(ReceiptRow(readSeq: 5, deliveredSeq: 6), of: "bob", in: conversation)
                     try store.put(InvitationRow(conversation: conversation, user: "bob", by: "alice", at: time))
                     try store.put(lastSeen: time, of: "bob")
                     throw RollbackError()
                 }
             }
             try store.read { store in
-                try expectEqual(try store.receipt(of: "bob", in: conversation), 0)
+                try expectEqual(try store.receipt(of: "bob", in: conversation), ReceiptRow())
                 try expectEqual(try store.invitation(of: "bob", to: conversation), nil)
                 try expectEqual(try store.lastSeen(of: "bob"), nil)
             }

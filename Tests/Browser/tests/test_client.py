@@ -499,6 +499,20 @@ def test_a_direct_conversation_shows_how_far_the_peer_has_read(world):
     alice.until("bob has read it", lambda: alice.run("() => test.view('direct:bob').peerReadSeq") == 1)
 
 
+def test_a_direct_conversation_shows_what_the_peer_has_received(world):
+    alice, bob = world.tab("alice"), world.tab("bob")
+    for tab in (alice, bob):
+        tab.online()
+    alice.watch("direct:bob")
+    alice.send("direct:bob", "receive me")
+    alice.until("bob has received it", lambda: alice.run("() => test.view('direct:bob').peerDeliveredSeq") == 1)
+    assert alice.run("() => test.view('direct:bob').peerReadSeq") == 0
+    # The next message is reported too, although the server knows the first one.
+    alice.send("direct:bob", "and me")
+    alice.until("bob has received both", lambda: alice.run("() => test.view('direct:bob').peerDeliveredSeq") == 2)
+    assert bob.unread("direct:alice") == 2
+
+
 def test_signing_out_deletes_the_data_and_refuses_while_messages_are_unsent(world):
     crew(world)
     alice = world.tab("alice")

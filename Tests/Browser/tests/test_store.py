@@ -70,7 +70,8 @@ def test_rows_of_another_epoch_disappear_with_it(run):
         await write(live(message(1, "old")), live(message(2, "old")));
         const other = { ...head(1), epoch: "2" };
         const conversation = { conversation: id, name: "Crew", avatar: null, state: other, unread: 1, mentions: 0,
-            readSeq: 0, peerReadSeq: 0, lastMessage: message(1, "new", { epoch: "2" }), isMuted: false,
+            readSeq: 0, peerReadSeq: 0, peerDeliveredSeq: 0, hasDeliveryReceipts: false,
+            lastMessage: message(1, "new", { epoch: "2" }), isMuted: false,
             notifications: null, isPinned: false, isMarkedUnread: false, removedSeq: 0, newDeviceFloor: 0,
             recentTime: "1", isMember: true, isFrozen: false, mute: null, lastCommit: 5, userRev: 1, hidden: [] };
         await write({ type: "head", head: conversation });

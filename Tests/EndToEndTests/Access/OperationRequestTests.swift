@@ -30,6 +30,8 @@ import Testing
         "report": #""conversation":"{G}","id":"{MESSAGE}","reason":"spam""#,
         "read": #""conversation":"{G}","seq":1,"epoch":"{EPOCH}""#,
         "readMany": #""conversations":[{"conversation":"{G}","seq":1,"epoch":"{EPOCH}"}]"#,
+        "delivered": #""conversations":[{"conversation":"{G}","seq":1,"epoch":"{EPOCH}"}]"#,
+        "recipients": #""conversation":"{G}","id":"{MESSAGE}""#,
         "markUnread": #""conversation":"{G}""#, "settings": #""conversation":"{G}","muted":true"#,
         "notifications": #""conversation":"{G}","notifications":"all""#, "removeRecent": #""conversation":"{G}""#,
         "addRecent": #""conversation":"{G}""#, "stopRoaming": #""conversation":"{G}""#,

@@ -72,6 +72,7 @@ private struct RouteCase: Sendable {
         "PUT /v1/conversations/{conversation}/members/{user}": RouteCase("\(g)/members/{NEW}", "{}"),
         "DELETE /v1/conversations/{conversation}/members/{user}": RouteCase("\(g)/members/{OUT}"),
         "GET /v1/conversations/{conversation}/messages/{id}/readers": RouteCase("\(message)/readers"),
+        "GET /v1/conversations/{conversation}/messages/{id}/recipients": RouteCase("\(message)/recipients"),
         "GET /v1/invitations": RouteCase("/v1/invitations"),
         "GET /v1/conversations/{conversation}/invitations": RouteCase("\(g)/invitations"),
         "PUT /v1/conversations/{conversation}/invitations/{user}": RouteCase("\(g)/invitations/{NEW}", "{}"),
@@ -112,6 +113,7 @@ private struct RouteCase: Sendable {
             #"{"id":"{FRESH}","type":"text","content":{"text":"hi"},"sendAt":"2026-01-01T00:00:00Z"}"#),
         "PUT /v1/drafts/{conversation}": RouteCase("/v1/drafts/{G}", #"{"draft":{"text":"hi"}}"#),
         "POST /v1/read": RouteCase("/v1/read", #"{"all":true}"#),
+        "POST /v1/delivered": RouteCase("/v1/delivered", #"{"conversations":[]}"#),
         "POST /v1/conversations/{conversation}/messages/{id}/actions": RouteCase(
             "\(message)/actions", #"{"type":"reaction","value":"y"}"#),
         "GET /v1/conversations/{conversation}/messages/{id}/actions": RouteCase("\(message)/actions"),

@@ -134,6 +134,8 @@ struct PeopleTests {
             "PUT", crew + "/read", #"{"seq":1,"epoch":"\#(sent.json.string("epoch") ?? "")"}"#)
         let receipts = try await run(["receipts", "group:crew", "seq:1", "--as", "alice"])
         #expect(receipts.code == 0 && receipts.output == "bob  read to 1\n", "\(receipts)")
+        let delivered = try await run(["receipts", "group:crew", "seq:1", "--delivered", "--as", "alice"])
+        #expect(delivered.code == 0 && delivered.output == "bob  received to 1\n", "\(delivered)")
         let json = try await run(["receipts", "group:crew", "seq:1", "--as", "alice", "--json"])
         #expect(json.output == #"{"user":"bob","readSeq":1}"# + "\n")
         let removed = try await run(members + ["--remove", "bob", "--json"])

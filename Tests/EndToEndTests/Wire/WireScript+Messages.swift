@@ -250,6 +250,10 @@ extension WireScript {
         alice/phone heads "conversations":["direct:bob"] => direct:epoch
         alice/phone readMany "conversations":[{"conversation":"direct:bob","seq":1,"epoch":"{direct}"},
             {"conversation":"group:none","seq":1,"epoch":"1"}]
+        bob/phone delivered "conversations":[{"conversation":"group:crew","seq":3,"epoch":"{epoch}"},
+            {"conversation":"group:none","seq":1,"epoch":"1"}]
+        alice POST /v1/delivered {"conversations":[{"conversation":"group:crew","seq":3,"epoch":"{epoch}"},
+            {"conversation":"group:crew","seq":99,"epoch":"{epoch}"}]}
         bob POST /v1/read <<{"conversations":[{"conversation":"group:crew","seq":3,"epoch":"{epoch}"},
             {"conversation":"group:crew","seq":3,"epoch":"1"}]} || {"all":true}>>
         <<alice POST /v1/read {"kind":"group","upTo":"1"} || bob PUT {crew}/clear {"seq":1,"epoch":"{epoch}"}>>
@@ -276,6 +280,9 @@ extension WireScript {
         alice PUT {crew}/clear <<{"seq":1} || {"seq":99,"epoch":"{epoch}"} || {"seq":1.5,"epoch":"{epoch}"} || [1]>>
         alice POST /v1/read <<{} || {"all":true,"kind":"group"} || {"conversations":[],"all":true} || {"kind":"club"} ||
             {"conversations":[{"conversation":"group:crew"}]} || {"all":true,"upTo":1} || not JSON>>
+        alice POST /v1/delivered <<{} || {"conversations":["group:crew"]} ||
+            {"conversations":[{"conversation":"group:crew"}]} || not JSON>>
+        alice/phone delivered << || "conversations":7>>
         alice/phone read <<{in} || "seq":1,"epoch":"{epoch}" || {in},"seq":"1","epoch":"{epoch}" ||
             {in},"seq":1,"epoch":"x">>
         alice/phone <<markUnread || readMany>>

@@ -136,6 +136,12 @@ extension WireScript {
         alice <<GET {crew}/messages/{m99}/readers || GET {crew}/messages/{m3}/readers?limit=1&limit=1>>
         <<bob || carol>> GET {crew}/messages/{m3}/readers
         alice/phone readers <<{in} || {in},"id":"7" || {in},"id":"{m3}","limit":1000>>
+        # Recipients
+        alice GET {crew}/messages/{m3}/recipients<< || ?limit=1>>
+        alice/phone recipients {in},"id":"{m3}"
+        alice <<GET {crew}/messages/{m99}/recipients || GET {crew}/messages/{m3}/recipients?limit=0>>
+        <<bob || carol>> GET {crew}/messages/{m3}/recipients
+        alice/phone recipients <<{in} || {in},"id":"7">>
         # Invitations
         bob/tablet connect
         alice PUT /v1/conversations/group:book/invitations/bob <<{"expiresIn":3600} || {}>>

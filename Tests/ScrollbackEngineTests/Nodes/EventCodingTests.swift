@@ -54,7 +54,7 @@ struct EventCodingTests {
                 TransientMessage(
                     conversation: group, id: MessageID(high: 1, low: 2), timetoken: time, sender: "alice",
                     content: .text("hi"), attributes: .init()), origin: nil),
-            .read(read), .reads([read, read]),
+            .read(read), .reads([read, read]), .delivered(direct, "bob", 7),
             .thread(
                 group, "bob",
                 ThreadState(

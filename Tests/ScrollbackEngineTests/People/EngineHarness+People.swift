@@ -42,3 +42,30 @@ extension EngineHarness {
         try join(id, user, as: role, by: Caller(user: user))
     }
 }
+
+// MARK: Deliveries
+
+extension EngineHarness {
+    func mark(_ id: ConversationID, through seq: Seq, by user: UserID) throws -> DeliveryMark {
+        let epoch = try head(id, user).state.epoch
+        return DeliveryMark(conversation: id, position: EpochPosition(seq: seq, epoch: epoch))
+    }
+
+    func report(_ marks: [DeliveryMark], by user: UserID) throws -> [DeliveryResult] {
+        try done { engine.reportDelivered(marks, by: Caller(user: user), completion: $0) }
+    }
+
+    /// Reports through which message a user's device has stored a conversation.
+    ///
+    /// - Returns: The code of the error with which the server refused the mark, if it did.
+    @discardableResult
+    func delivered(_ id: ConversationID, through seq: Seq, by user: UserID) throws -> ChatError.Code? {
+        try report([try mark(id, through: seq, by: user)], by: user).first?.error?.code
+    }
+
+    /// Returns the recipients of a message.
+    func recipients(of id: MessageID, in conversation: ConversationID, by user: UserID) throws -> [UserID] {
+        try engine.recipients(of: id, in: conversation, after: nil, limit: 100, by: Caller(user: user))
+            .elements.map(\.id)
+    }
+}

@@ -9,7 +9,7 @@ import Testing
 /// Two users of a direct conversation, with two clients each, send, read, clear, block, disconnect and reconnect.
 @Suite("Random scenarios of read receipts")
 struct ReceiptScenarioTests {
-    @Test("After activity stops, every client shows the peer's read position of the server, including a new client")
+    @Test("After activity stops, every client shows the peer's positions of the server, including a new client")
     func readPositionsConverge() async throws {
         try await Seeds.each(upTo: 500, per: 16) { seed in
             try await ReceiptScenario.run(seed: seed)
@@ -89,15 +89,16 @@ private struct ReceiptScenario {
             if isLast { all.append(try await server.client(person)) }
             let id = ConversationID.direct(Self.other(than: person))
             for (index, device) in all.enumerated() {
-                func serverPosition() -> Seq {
-                    (try? server.engine.head(of: id, by: Caller(user: person)).peerReadSeq) ?? 0
+                func serverPositions() -> [Seq] {
+                    let head = try? server.engine.head(of: id, by: Caller(user: person))
+                    return [head?.peerReadSeq ?? 0, head?.peerDeliveredSeq ?? 0]
                 }
                 let chat = device.conversation(id)
-                if try await !eventually({ await Self.shown(chat) == serverPosition() }) {
+                if try await !eventually({ await Self.shown(chat) == serverPositions() }) {
                     Issue.record(
                         """
                         seed \(seed): device \(index) of \(person) \
-                        shows \(await Self.shown(chat)), not \(serverPosition())
+                        shows \(await Self.shown(chat)), not \(serverPositions())
                         \(trace)
                         """)
                 }
@@ -105,9 +106,9 @@ private struct ReceiptScenario {
         }
     }
 
-    /// The read position that a timeline shows, also if the conversation has no visible messages.
-    private static func shown(_ chat: Conversation) async -> Seq {
-        for await view in chat.timeline().views { return view.peerReadSeq }
-        return 0
+    /// The read and delivered positions that a timeline shows, also if the conversation has no visible messages.
+    private static func shown(_ chat: Conversation) async -> [Seq] {
+        for await view in chat.timeline().views { return [view.peerReadSeq, view.peerDeliveredSeq] }
+        return [0, 0]
     }
 }

@@ -17,7 +17,7 @@ import { unreadReplies } from "./threads-panel.js";
  * @typedef {object} RowContext
  * @property {ChatApp} app
  * @property {Conversation} conversation
- * @property {Pick<View, "items" | "peerReadSeq">} view
+ * @property {Pick<View, "items" | "peerReadSeq" | "peerDeliveredSeq">} view
  * @property {boolean} startsGroup Whether the row shows the sender's name.
  * @property {(user: string) => string} name
  * @property {((id: string) => void) | null} openThread
@@ -93,7 +93,7 @@ function storedRow(message, context) {
   const { id, seq, sender, actions, editedAt, replies, thread } = message;
   const isOwn = sender === app.user;
   const name = context.name(sender);
-  const isRead = isOwn && seq <= view.peerReadSeq;
+  const reception = receptionOf(seq, view);
   const isPinned = actions.some(({ type }) => type === "pin");
   const root = thread === null ? null : quoteOf(view, thread, context);
   const signature = JSON.stringify([
@@ -103,7 +103,7 @@ function storedRow(message, context) {
     editedAt,
     actions,
     name,
-    isRead,
+    isOwn && reception,
     startsGroup,
     replies?.count,
     context.unreadReplies(id),
@@ -138,7 +138,7 @@ function storedRow(message, context) {
             { datetime: message.sentAt.toISOString(), title: fullText(message.sentAt) },
             timeText(message.sentAt),
           ),
-          isOwn && tick(isRead ? "✓✓" : "✓", t(isRead ? "read" : "sent")),
+          isOwn && tick(reception === "sent" ? "✓" : "✓✓", t(reception), reception),
         ),
       ),
       reactionBar(message, context),
@@ -223,7 +223,18 @@ function pendingRow({ id, content, attributes, createdAt, state }, context) {
  * @param {string} sign
  * @param {string} label
  */
-const tick = (sign, label) => element("span", { class: "tick", role: "img", "aria-label": label, title: label }, sign);
+const tick = (sign, label, reception = "") =>
+  element("span", { class: `tick ${reception}`.trimEnd(), role: "img", "aria-label": label, title: label }, sign);
+
+/**
+ * Returns what the user may know of the peer of a direct conversation.
+ *
+ * @param {number} seq
+ * @param {Pick<View, "peerReadSeq" | "peerDeliveredSeq">} view
+ * @returns {"sent" | "delivered" | "read"}
+ */
+const receptionOf = (seq, { peerReadSeq, peerDeliveredSeq }) =>
+  seq <= peerReadSeq ? "read" : seq <= peerDeliveredSeq ? "delivered" : "sent";
 
 /**
  * Returns the sender and the beginning of the message to which a reply belongs, as far as it is shown.

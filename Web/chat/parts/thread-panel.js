@@ -34,7 +34,7 @@ export function threadPanel(app, conversation, root, threads, signal) {
   const timeline = conversation.timeline();
 
   const render = () => {
-    const { items, peerReadSeq } = timeline.value;
+    const { items, peerReadSeq, peerDeliveredSeq } = timeline.value;
     const stored = new Map(loaded);
     /** @type {TimelineItem[]} */
     const pending = [];
@@ -56,7 +56,7 @@ export function threadPanel(app, conversation, root, threads, signal) {
         messageRow(item, {
           app,
           conversation,
-          view: { items, peerReadSeq },
+          view: { items, peerReadSeq, peerDeliveredSeq },
           startsGroup: true,
           name,
           openThread: null,

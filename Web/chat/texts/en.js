@@ -20,6 +20,7 @@ export const en = {
   deleteForMe: "Delete for me",
   deleteForMeQuestion: "Delete this message for you, on all your devices?",
   deletedMessage: "This message was deleted.",
+  delivered: "Delivered",
   demoAnotherDevice: "Another device",
   demoCut: "Cut the connection",
   demoGoOffline: "Go offline",

@@ -20,6 +20,7 @@ export const zh = {
   deleteForMe: "仅为我删除",
   deleteForMeQuestion: "要在您的所有设备上删除这条消息吗？",
   deletedMessage: "消息已删除。",
+  delivered: "已送达",
   demoAnotherDevice: "另一台设备",
   demoCut: "断开一次连接",
   demoGoOffline: "离线",

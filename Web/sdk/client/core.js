@@ -537,7 +537,17 @@ export class Core {
     if (inputs.length === 0) return [];
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
     this.changed(outcomes.map(({ conversation }) => conversation));
+    this.reportDelivered(outcomes);
     return outcomes;
+  }
+
+  /**
+   * Reports the messages that a committed transaction stored, if any must be reported.
+   *
+   * @param {LogOutcome[]} outcomes
+   */
+  reportDelivered(outcomes) {
+    if (outcomes.some(({ hasDeliveries }) => hasDeliveries)) this.post({ type: "reportDelivered" });
   }
 
   // Requests

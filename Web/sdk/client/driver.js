@@ -1,5 +1,6 @@
 // @ts-check
 import { decodeFrame, helloFrame, requestFrame } from "../wire/frames.js";
+import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
 import { getMeta } from "../store/meta.js";
 import { adoptRollback } from "../store/checkpoint.js";
@@ -9,6 +10,7 @@ import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
+import { DeliveryDriver } from "./delivery-driver.js";
 import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
 import { OutboxDriver } from "./outbox-driver.js";
@@ -40,6 +42,7 @@ import { Connection } from "./transport.js";
  *
  * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"}
  *   | {type: "tick", due: number} | {type: "settingChanged"} | {type: "draftChanged"} | {type: "pushChanged"}
+ *   | {type: "reportDelivered"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -123,6 +126,7 @@ export class Driver {
     this.sync = new SyncDriver(this);
     this.settings = new SettingsDriver(this);
     this.drafts = new DraftsDriver(this);
+    this.deliveries = new DeliveryDriver(this);
     this.push = new PushDriver(this);
     this.live = new LiveState(this);
   }
@@ -236,6 +240,8 @@ export class Driver {
         return await this.settings.send();
       case "draftChanged":
         return await this.drafts.sync();
+      case "reportDelivered":
+        return await this.deliveries.report();
       case "pushChanged":
         await this.push.resume();
         return await this.reconnectNow();
@@ -276,6 +282,7 @@ export class Driver {
     await this.outbox.tick(now);
     this.sync.tick(now);
     this.live.tick(now);
+    await this.deliveries.tick(now);
     await this.sync.applyReleased();
   }
 
@@ -415,6 +422,7 @@ export class Driver {
     }
     await this.outbox.connected();
     await this.settings.send();
+    await this.deliveries.connected();
     await this.drafts.sync();
     await this.push.connected();
   }
@@ -454,6 +462,7 @@ export class Driver {
     this.sync.disconnected();
     this.settings.disconnected();
     this.drafts.disconnected();
+    this.deliveries.disconnected();
     this.push.disconnected();
     this.live.disconnected();
     const unanswered = [...this.#requests.values()];
@@ -547,6 +556,7 @@ export class Driver {
     this.settings.resume();
     await this.sync.recoverFromRollback();
     await this.settings.send();
+    await this.deliveries.report();
     await this.drafts.resume();
     await this.push.resume();
   }
@@ -646,6 +656,15 @@ export class Driver {
         await core.store.write(async (transaction) => {
           const conversation = await OpenConversation.load(transaction, event.conversation);
           conversation.entry.advancePeerRead(event.seq);
+          await conversation.save(transaction);
+        });
+        await this.sync.fetchHeadIfUnknown(event.conversation);
+        return core.changed([event.conversation]);
+      case "delivered":
+        if (ConversationID.kind(event.conversation) !== "direct") return;
+        await core.store.write(async (transaction) => {
+          const conversation = await OpenConversation.load(transaction, event.conversation);
+          conversation.entry.delivery.advancePeer(event.seq);
           await conversation.save(transaction);
         });
         await this.sync.fetchHeadIfUnknown(event.conversation);

@@ -274,6 +274,8 @@ export class OutboxDriver {
       return false;
     }
     this.#core.changed([conversation]);
+    // A stored message of another user may follow the sent one.
+    if (outcome) this.#core.reportDelivered([outcome]);
     if (outcome) this.#driver.sync.requestMissing(outcome);
     else if (!["send", "schedule", "deleteConversation", "changeThread"].includes(request.type)) {
       await this.#driver.sync.recheck([conversation]);
@@ -300,6 +302,7 @@ export class OutboxDriver {
       return await apply(transaction, this.#core.user, [{ type: "page", conversation, page: decodePage(body) }]);
     }, { changesOutbox: true });
     this.#core.changed([conversation]);
+    this.#core.reportDelivered(outcomes);
     for (const outcome of outcomes) this.#driver.sync.requestMissing(outcome);
     await this.#perform(this.#outbox.answered(id, null, now, random));
     return undefined;

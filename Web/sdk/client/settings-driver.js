@@ -2,11 +2,13 @@
 import { decodeList, decodeObject, decodeSummary, decodeText } from "../model/decode.js";
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
+import { saveReported } from "../store/delivery.js";
 import { applySummary, dropPendingRead, readsToSend, removePendingSetting, settingsToSend } from "../store/settings.js";
 import { changeState, markSeveralRead, maximumReads } from "../wire/requests.js";
 
 /** @typedef {import("../model/conversation-head.js").ReadSummary} ReadSummary */
 /** @typedef {import("../store/settings.js").PendingSetting} PendingSetting */
+/** @typedef {import("../wire/requests.js").ReadMark} ReadMark */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Driver} Driver */
 
@@ -87,7 +89,7 @@ export class SettingsDriver {
   }
 
   /**
-   * @param {{conversation: string}[]} asked
+   * @param {ReadMark[]} asked
    * @param {Answer} answer
    */
   async #readsAnswered(asked, { body, error }) {
@@ -101,6 +103,8 @@ export class SettingsDriver {
       const unknown = [];
       for (const { conversation, summary, error } of results) {
         if (summary) {
+          // The server knows that this device has the messages that its user has read.
+          await saveReported(transaction, asked.filter((mark) => mark.conversation === conversation));
           if (await applySummary(transaction, user, conversation, summary, "read")) unknown.push(conversation);
         } else if (!error?.isTemporary) {
           await dropPendingRead(transaction, conversation);

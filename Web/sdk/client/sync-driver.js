@@ -243,6 +243,7 @@ export class SyncDriver {
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));
+      this.#core.reportDelivered(outcomes);
       await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
       if (hasDrafts) await this.#driver.drafts.sync();
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
@@ -383,6 +384,7 @@ export class SyncDriver {
       return await storeHeads(transaction, user, heads);
     });
     this.#core.changed([...heads.map(({ conversation }) => conversation), ...gone]);
+    this.#core.reportDelivered(outcomes);
     await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
     for (const outcome of outcomes) this.requestMissing(outcome);
     this.fetchHeads(rest);

@@ -53,6 +53,8 @@ import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, wind
  * @property {boolean} isAtNewest Whether the window contains the newest message.
  * @property {boolean} hasOlder Whether older messages or a gap precede the window.
  * @property {number} peerReadSeq The sequence number up to which the peer of a direct conversation has read.
+ * @property {number} peerDeliveredSeq The sequence number through which the peer's devices have received a direct
+ *   conversation, at least `peerReadSeq`.
  * @property {boolean} isFrozen Whether only moderators, owners and administrators may currently write.
  * @property {Mute | null} mute The user's mute; `null` if the user may write.
  */
@@ -65,6 +67,7 @@ const emptyView = Object.freeze({
   isAtNewest: true,
   hasOlder: false,
   peerReadSeq: 0,
+  peerDeliveredSeq: 0,
   isFrozen: false,
   mute: null,
 });
@@ -221,7 +224,13 @@ export class Timeline extends LiveView {
       const { log, entry, read } = conversation;
       const { messages: queued, changes } = await queuedIn(transaction, conversation.id);
       const range = log && await this.#locateWindow(transaction, conversation);
-      const base = { ...emptyView, peerReadSeq: entry.peerReadSeq, isFrozen: entry.isFrozen, mute: entry.mute };
+      const base = {
+        ...emptyView,
+        peerReadSeq: entry.peerReadSeq,
+        peerDeliveredSeq: entry.delivery.peerSeq,
+        isFrozen: entry.isFrozen,
+        mute: entry.mute,
+      };
       if (!log?.range || !range) {
         this.#seek();
         return { ...base, items: this.#pendingItems(queued, new Set()) };

@@ -28,6 +28,9 @@
  * @property {number} mentions The number of unread messages from other users that mention the member.
  * @property {Seq} readSeq The sequence number up to which nothing is unread for the member; 0 for none.
  * @property {Seq} peerReadSeq The newest sequence number that the peer of a direct conversation has read; 0 for none.
+ * @property {Seq} peerDeliveredSeq The sequence number through which the peer's devices have stored a direct
+ *   conversation, at least `peerReadSeq`; 0 for none.
+ * @property {boolean} hasDeliveryReceipts Whether the member's devices report which messages they have stored.
  * @property {Message | null} lastMessage The newest message that the member may see.
  * @property {boolean} isMuted Whether pushes are muted for the member.
  * @property {NotificationLevel | null} notifications The messages that the user wants pushed; `null` if the user set no

@@ -394,6 +394,8 @@ export function decodeHead(value) {
     mentions: counterOrZero(json, "mentions"),
     readSeq: counterOrZero(json, "readSeq"),
     peerReadSeq: counterOrZero(json, "peerReadSeq"),
+    peerDeliveredSeq: Math.max(counterOrZero(json, "peerReadSeq"), counterOrZero(json, "peerDeliveredSeq")),
+    hasDeliveryReceipts: flagOrFalse(json, "deliveryReceipts"),
     lastMessage: optional(json, "lastMessage", (json, name) => decodeMessage(json[name])),
     isMuted: flagOrFalse(json, "muted"),
     notifications: decodeNotifications(json),

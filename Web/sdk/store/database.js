@@ -7,7 +7,7 @@ import { ScrollbackError } from "../model/errors.js";
  * - `meta`: values by name, such as the sync cursor, the checkpoint and the device ID.
  * - `conversations`: for each conversation its log, read state and entry in the list. The index `listed` has only the
  *   conversations in the list, in its order. The index `behind` has those whose missed messages are outstanding, and
- *   `uncertain` those whose counts only the server knows.
+ *   `due` those of which this browser has messages to report as delivered.
  * - `messages`: the stored messages of each log, by sequence number.
  * - `outbox`: the messages and changes that the server has not acknowledged.
  * - `settings`: the user's settings that the server has not confirmed.
@@ -24,7 +24,7 @@ import { ScrollbackError } from "../model/errors.js";
 const storeNames = ["meta", "conversations", "messages", "outbox", "files", "settings", "drafts", "threads", "people"];
 
 /** The version of the schema. A later version adds a step to `upgrade`. */
-const version = 2;
+const version = 3;
 
 /**
  * Creates the object stores and indexes that a database of an earlier version does not have.
@@ -42,6 +42,7 @@ function upgrade(database, earlier, transaction) {
     // The first list of drafts queues those of earlier versions.
     if (earlier === 1) transaction.objectStore("meta").put(true, "draftsAreBehind");
   }
+  if (earlier < 3) transaction.objectStore("conversations").createIndex("due", "due");
 }
 
 /** @param {IDBDatabase} database */

@@ -2,6 +2,7 @@
 import { survivesNewEpoch } from "../model/conversation-head.js";
 import { recentsDepth } from "../model/message-type.js";
 import { SeqRangeSet } from "../model/seq-range-set.js";
+import { newestOfOthers } from "./delivery.js";
 import { messageKeys, messageOf } from "./records.js";
 import { pendingSettings, savePendingSettings } from "./settings.js";
 
@@ -18,14 +19,17 @@ import { pendingSettings, savePendingSettings } from "./settings.js";
  * @param {LogInput} input
  * @param {LogState | null} before
  * @param {OpenLog} log
+ * @param {boolean} isNew Whether the device has never completed a sync pass.
  */
-export async function updateEntry(transaction, input, before, log) {
+export async function updateEntry(transaction, input, before, log, isNew) {
   const { entry } = log;
   if (before && before.epoch !== log.log?.epoch) {
     entry.reset();
     await dropPendingOfOldEpoch(transaction, log);
   }
   if (!log.log) return;
+  // A new device has missed nothing: earlier messages are history.
+  if (!before && isNew) entry.delivery.reported(log.log.head);
   if (input.type === "head") {
     const pending = new Set((await pendingSettings(transaction, log.id)).keys());
     entry.applyHead(input.head, pending, isReadPending(log));
@@ -55,10 +59,15 @@ async function dropPendingOfOldEpoch(transaction, log) {
  * Updates the entry at the end of the transaction.
  *
  * @param {Transaction} transaction
+ * @param {string} user
  * @param {OpenLog} log
- * @returns {Promise<boolean>} Whether the server must be asked for the last message.
+ * @returns {Promise<{isUncertain: boolean, hasDeliveries: boolean}>} Whether the server must be asked for the last
+ *   message, and whether this device has messages to report that it did not have before.
  */
-export async function finishEntry(transaction, log) {
+export async function finishEntry(transaction, user, log) {
+  const { delivery } = log.entry;
+  const unreported = log.log && delivery.unreported(log.log);
+  if (unreported) delivery.searched(unreported, await newestOfOthers(transaction, user, log.id, unreported));
   let isUncertain = false;
   if (log.isTouched) {
     const { entry } = log;
@@ -71,7 +80,7 @@ export async function finishEntry(transaction, log) {
     });
   }
   log.updateListing();
-  return isUncertain;
+  return { isUncertain, hasDeliveries: delivery.isDue && delivery.dueSeq !== log.dueBefore };
 }
 
 /**

@@ -43,6 +43,8 @@ import { messageKeys, messageOf, OpenConversation } from "./records.js";
  * @property {boolean} changedGaps
  * @property {boolean} needsHead Whether the head must be fetched, because the log was unknown or its counts may be
  *   wrong.
+ * @property {boolean} hasDeliveries Whether this device has messages to report as delivered that it did not have
+ *   before.
  */
 
 /**
@@ -57,6 +59,8 @@ export class OpenLog extends OpenConversation {
   isTouched = false;
   /** Whether a row was inserted, even if it was deleted again. */
   hadRow = false;
+  /** The position that was due to be reported before the transaction; 0 for none. */
+  dueBefore = this.entry.delivery.isDue ? this.entry.delivery.dueSeq : 0;
 }
 
 /** @param {LogInput} input */
@@ -96,10 +100,13 @@ export async function apply(transaction, user, inputs) {
     outcomes.push(await applyInput(transaction, user, input, log, isNew));
   }
   for (const [id, log] of open) {
-    const needsHead = [await finishCounts(transaction, user, log), await finishEntry(transaction, log)].includes(true);
+    const isInexact = await finishCounts(transaction, user, log);
+    const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
     await log.save(transaction);
     const last = outcomes.findLast((outcome) => outcome.conversation === id);
-    if (last && needsHead && log.traits.hasRecents) last.needsHead = true;
+    if (!last) continue;
+    if ((isInexact || isUncertain) && log.traits.hasRecents) last.needsHead = true;
+    last.hasDeliveries = hasDeliveries;
   }
   return outcomes;
 }
@@ -123,7 +130,7 @@ async function applyInput(transaction, user, input, log, isNew) {
     if (edit.upserts.length > 0) log.hadRow = true;
   }
   await updateCounts(transaction, user, { input, edits, replaced, before }, log);
-  await updateEntry(transaction, input, before, log);
+  await updateEntry(transaction, input, before, log, isNew);
   const needsSync = edits.some((edit) => edit.needsSync) && !leavesGaps(log, edits);
   const isUncertain = before === null || leavesLastMessageUncertain(input, before, log) ||
     edits.some((edit) => edit.erasesEverything);
@@ -134,6 +141,7 @@ async function applyInput(transaction, user, input, log, isNew) {
     behind: needsSync && log.log ? log.log.position(log.id) : null,
     changedGaps: !hasSameGaps(before, log.log),
     needsHead: input.type !== "head" && isUncertain,
+    hasDeliveries: false,
   };
 }
 

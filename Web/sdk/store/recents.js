@@ -33,6 +33,8 @@ import { deleteThreads } from "./threads.js";
  * @property {boolean} isFrozen
  * @property {Mute | null} mute
  * @property {number} peerReadSeq The newest sequence number that the peer of a direct conversation has read.
+ * @property {number} peerDeliveredSeq The sequence number through which the peer's devices have received a direct
+ *   conversation, at least `peerReadSeq`.
  * @property {Draft | null} draft
  */
 
@@ -113,6 +115,7 @@ async function recentOf(transaction, { id, name, avatar, entry: stored, read }) 
     isFrozen: entry.isFrozen,
     mute: entry.mute,
     peerReadSeq: entry.peerReadSeq,
+    peerDeliveredSeq: entry.delivery.peerSeq,
     draft: draft?.draft ?? null,
   };
 }

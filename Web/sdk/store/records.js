@@ -36,6 +36,7 @@ import { RecentEntry } from "../sync/recent-entry.js";
  * @property {1} [unread] Whether the conversation has unread messages or is marked as unread.
  * @property {1} [behind] Whether missed messages or changes are outstanding.
  * @property {1} [pendingRead] Whether a read is not confirmed by the server.
+ * @property {1} [due] Whether this browser has messages to report as delivered.
  */
 
 /** A conversation that a transaction works on. It is read once and stored once. */
@@ -51,6 +52,7 @@ export class OpenConversation {
     this.log = row?.log ? new LogState(row.log) : null;
     this.read = row?.read ? new ReadState(row.read) : null;
     this.entry = row ? RecentEntry.from(row.entry) : new RecentEntry(ConversationID.kind(id));
+    if (row && !row.entry.delivery) this.#startDelivery();
     this.name = row?.name ?? null;
     this.avatar = row?.avatar ?? null;
     this.pendingReadRev = row?.pendingReadRev ?? null;
@@ -62,6 +64,12 @@ export class OpenConversation {
    */
   static async load(transaction, id) {
     return new OpenConversation(id, await transaction.get("conversations", id));
+  }
+
+  /** Adds what the rows of earlier versions do not have. */
+  #startDelivery() {
+    this.entry.delivery.reported(this.log?.replayed ?? 0);
+    this.entry.delivery.advancePeer(this.entry.peerReadSeq);
   }
 
   /** Updates whether the conversation is listed, and its position. */
@@ -97,6 +105,7 @@ export class OpenConversation {
     if (isUnread(this)) row.unread = 1;
     if (log?.isBehind && entry.isMember && this.traits.replaysMissed) row.behind = 1;
     if (read && read.pendingReadSeq !== null) row.pendingRead = 1;
+    if (log && entry.delivery.isDue) row.due = 1;
     await transaction.put("conversations", row);
   }
 }

@@ -3,6 +3,7 @@ import { readSummaryOf } from "../model/conversation-head.js";
 import { conversationTraits } from "../model/conversation-kind.js";
 import { recentsDepth } from "../model/message-type.js";
 import { earliestTimetoken, laterTimetoken } from "../model/timetoken.js";
+import { DeliveryState } from "./delivery-state.js";
 
 /** @typedef {import("../model/conversation-head.js").ConversationHead} ConversationHead */
 /** @typedef {import("../model/conversation-head.js").Mute} Mute */
@@ -81,6 +82,7 @@ export class RecentEntry {
     /** The sequence number up to which a new device downloads nothing automatically. */
     this.newDeviceFloor = 0;
     this.peerReadSeq = 0;
+    this.delivery = new DeliveryState();
     this.isMember = true;
     /** The user revision of the known membership. */
     this.membershipRev = 0;
@@ -133,7 +135,8 @@ export class RecentEntry {
    * @param {Partial<RecentEntry> & { kind: ConversationKind }} stored
    */
   static from(stored) {
-    return Object.assign(new RecentEntry(stored.kind), stored);
+    const delivery = DeliveryState.from(stored.delivery ?? {});
+    return Object.assign(new RecentEntry(stored.kind), stored, { delivery });
   }
 
   copy() {
@@ -184,9 +187,11 @@ export class RecentEntry {
       this.isFrozen = head.isFrozen;
       this.mute = head.mute;
       this.newDeviceFloor = head.newDeviceFloor;
+      this.delivery.isOn = head.hasDeliveryReceipts;
       if (head.recentTime === null) this.isListed = false;
     }
     this.advancePeerRead(head.peerReadSeq);
+    this.delivery.advancePeer(head.peerDeliveredSeq);
     if (head.userRev >= this.membershipRev) {
       this.membershipRev = head.userRev;
       this.isMember = head.isMember;
@@ -204,12 +209,14 @@ export class RecentEntry {
   }
 
   /**
-   * Records the peer's read position, which only increases, whichever answer reports it.
+   * Records the peer's read position, which only increases, whichever answer reports it. A message that the peer has
+   * read was delivered.
    *
    * @param {Seq} seq
    */
   advancePeerRead(seq) {
     this.peerReadSeq = Math.max(this.peerReadSeq, seq);
+    this.delivery.advancePeer(seq);
   }
 
   /**
@@ -232,6 +239,7 @@ export class RecentEntry {
     this.lastSeq = 0;
     this.lastRev = 0;
     this.lastTime = null;
+    this.delivery = new DeliveryState();
   }
 
   // The user's settings: the server's, and those that this device has not sent yet

@@ -71,6 +71,7 @@ import { decodeThreadState } from "./threads.js";
  *   | {type: "draft", draft: SyncedDraft}
  *   | {type: "thread", conversation: string, state: ThreadState}
  *   | {type: "peerRead", conversation: string, user: string, seq: number}
+ *   | {type: "delivered", conversation: string, user: string, seq: number}
  *   | {type: "conversation", conversation: string, isDeleted: boolean}
  *   | {type: "member", conversation: string, user: string, role: string | null}
  *   | {type: "typing", conversation: string, user: string, isTyping: boolean}
@@ -234,6 +235,13 @@ function decodeEvent(type, json) {
           const json = decodeObject(read, "reads");
           return { conversation: conversation(json), summary: decodeSummary(json) };
         }),
+      };
+    case "delivered":
+      return {
+        type,
+        conversation: conversation(json),
+        user: decodeText(json, "user"),
+        seq: decodeCounter(json, "deliveredSeq"),
       };
     case "draft": {
       const draft = decodeDraft(json);

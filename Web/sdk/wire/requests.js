@@ -143,6 +143,21 @@ const markMembers = ({ conversation, seq, epoch, userRev }) => ({
  */
 export const markSeveralRead = (marks) => ({ type: "readMany", conversations: marks.map(markMembers) });
 
+/** The maximum number of conversations in a request that reports deliveries. */
+export const maximumDeliveries = 500;
+
+/**
+ * The place in one of several conversations through which a device has stored the messages.
+ *
+ * @typedef {{conversation: string, seq: number, epoch: string}} DeliveryMark
+ */
+
+/**
+ * @param {readonly DeliveryMark[]} marks
+ * @returns {FrameRequest}
+ */
+export const reportDelivered = (marks) => ({ type: "delivered", conversations: marks });
+
 /**
  * Returns the request that sends a change of the user's own state.
  *

@@ -1,0 +1,52 @@
+package import ScrollbackModel
+
+extension Transaction {
+    /// Records through which messages the caller's devices have stored several conversations.
+    ///
+    /// A position that is not above the known one writes nothing.
+    ///
+    /// - Throws: `feature-off` if receipts are off.
+    package func recordDelivered(
+        _ marks: [DeliveryMark], by caller: Caller, permissions: Permissions
+    ) throws -> [DeliveryResult] {
+        try settings.checkReadReceipts()
+        // The access reads the rows of this batch from the store.
+        try flush()
+        return try marks.map { mark in
+            do {
+                try recordDelivered(mark, by: caller, permissions: permissions)
+                return DeliveryResult(conversation: mark.conversation)
+            } catch let error as ChatError where error.status < 500 {
+                return DeliveryResult(conversation: mark.conversation, error: error)
+            }
+        }
+    }
+
+    private func recordDelivered(_ mark: DeliveryMark, by caller: Caller, permissions: Permissions) throws {
+        let id = mark.conversation.logID.absolute(for: caller.user)
+        let access = try Access(
+            to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date)
+        let row = access.conversation
+        guard access.role != nil, let member = access.member else {
+            throw ChatError(.notMember, "Only members of \(id) can report that messages arrived.")
+        }
+        try store.checkDeliveryReceipts(in: row)
+        try checkPlace(mark.position, access)
+        // As with read receipts, nothing is recorded while one of the two users blocks the other.
+        guard row.blocks.isEmpty else { return }
+        var receipt = try store.receipt(of: caller.user, in: row.number)
+        // A direct conversation has read receipts beside the read position, which own messages advance too.
+        let readSeq = id.kind == .direct ? receipt.readSeq : member.readSeq
+        let seq = mark.position.seq
+        guard seq > max(receipt.deliveredSeq, readSeq) else { return }
+        receipt.deliveredSeq = seq
+        try store.put(receipt, of: caller.user, in: row.number)
+        if id.kind == .direct {
+            // Devices of the other user that are offline receive the position with the conversation's head.
+            if let row = try conversation(id) { try put(row) }
+        } else if permissions[.listMembers, id.kind] > .member {
+            return
+        }
+        publish(.delivered(id, caller.user, seq))
+    }
+}

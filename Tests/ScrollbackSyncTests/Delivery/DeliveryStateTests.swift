@@ -1,0 +1,74 @@
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+@Suite("Delivery state of a conversation")
+struct DeliveryStateTests {
+    /// Returns a log whose only gaps are the given ones.
+    private func state(_ head: Seq, gaps: [SeqRange] = []) -> LogState {
+        var state = LogState(adopting: log(head))
+        state.gaps = SeqRangeSet(gaps)
+        return state
+    }
+
+    private func delivery(reported: Seq = 0, isOn: Bool = true) -> DeliveryState {
+        DeliveryState(isOn: isOn, peerSeq: 0, reportedSeq: reported, dueSeq: 0, searchedSeq: 0)
+    }
+
+    @Test("The newest message of another user below the first gap is due")
+    func gaps() {
+        var delivery = delivery(reported: 2)
+        #expect(delivery.unreported(in: state(9, gaps: [1...1, 6...7])) == 3...5)
+        delivery.searched(3...5, newest: 4)
+        #expect(delivery.dueSeq == 4 && delivery.isDue)
+        // Filling the gap makes the rest due.
+        #expect(delivery.unreported(in: state(9, gaps: [1...1])) == 6...9)
+        // A gap directly after the reported position holds everything back.
+        #expect(delivery.unreported(in: state(9, gaps: [3...3])) == nil)
+    }
+
+    @Test("A position that the server knows is not due again")
+    func nothingDue() {
+        var delivery = delivery(reported: 3)
+        #expect(delivery.unreported(in: state(5)) == 4...5 && !delivery.isDue)
+        delivery.searched(4...5, newest: 5)
+        #expect(delivery.isDue)
+        delivery.reported(through: 5)
+        delivery.reported(through: 4)
+        #expect(!delivery.isDue && delivery.reportedSeq == 5)
+        #expect(delivery.unreported(in: state(5)) == nil)
+    }
+
+    @Test("Own messages alone are not due, and are searched once")
+    func ownMessages() {
+        var delivery = delivery(reported: 3)
+        delivery.searched(4...5, newest: nil)
+        #expect(!delivery.isDue)
+        #expect(delivery.unreported(in: state(5)) == nil)
+        #expect(delivery.unreported(in: state(6)) == 6...6)
+    }
+
+    @Test("Without delivery receipts in the conversation, nothing is due")
+    func off() {
+        #expect(delivery(isOn: false).unreported(in: state(9)) == nil)
+        #expect(!DeliveryState(isOn: false, peerSeq: 0, reportedSeq: 1, dueSeq: 5, searchedSeq: 5).isDue)
+    }
+
+    @Test("The peer's position never decreases, and includes what the peer has read")
+    func peer() {
+        var entry = RecentEntry(kind: .direct)
+        func head(read: Seq, delivered: Seq) -> ConversationHead {
+            ConversationHead(
+                conversation: .direct("bob"), state: log(9), peerReadSeq: read, peerDeliveredSeq: delivered,
+                hasDeliveryReceipts: true)
+        }
+        entry.apply(head(read: 2, delivered: 5), pending: [], isRead: false)
+        #expect(entry.delivery.peerSeq == 5 && entry.delivery.isOn)
+        entry.apply(head(read: 3, delivered: 4), pending: [], isRead: false)
+        #expect(entry.delivery.peerSeq == 5)
+        entry.advancePeerRead(to: 7)
+        #expect(entry.delivery.peerSeq == 7)
+        entry.reset()
+        #expect(entry.delivery == DeliveryState())
+    }
+}
