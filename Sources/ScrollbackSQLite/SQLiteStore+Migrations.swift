@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 20
+    static let schemaVersion = 21
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -35,6 +35,7 @@ extension SQLiteStore {
         migrator.registerMigration("20") { database in
             try database.execute(sql: "ALTER TABLE media ADD COLUMN neededUntil REAL")
         }
+        migrator.registerMigration("21", migrate: createIncomingWebhookTable)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

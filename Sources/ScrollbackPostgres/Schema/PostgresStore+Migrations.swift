@@ -18,6 +18,7 @@ extension PostgresStore {
             Migration(number: 2, script: createNotes),
             Migration(number: 3, script: addIncompleteCopies),
             Migration(number: 4, script: storeNotesUncompressed),
+            Migration(number: 5, script: createIncomingWebhooks),
         ]
     }
 
