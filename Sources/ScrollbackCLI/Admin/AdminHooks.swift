@@ -6,8 +6,8 @@ struct AdminHooks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hooks", abstract: "Manage incoming webhooks, through which other programs post messages.",
         discussion: """
-            A program posts the JSON of Slack's incoming webhooks to the URL of the webhook. Anyone who has the URL can \
-            post, so keep it secret.
+            A program posts the JSON of Slack's incoming webhooks to the URL of the webhook. Anyone who has the URL \
+            can post, so keep it secret.
 
             Examples:
               scrollback admin hooks create alerts group:ops --user alertmanager
