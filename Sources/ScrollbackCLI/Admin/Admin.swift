@@ -5,7 +5,7 @@ import ScrollbackModel
 struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Manage users, connections, bans, reports, scheduled messages, erasure and deliveries to webhooks.",
+        abstract: "Manage users, connections, bans, reports, scheduled messages, erasure and webhooks.",
         discussion: """
             Every command requires an administrator token: the one of --key-file, of SCROLLBACK_ADMIN_KEY, or of the \
             data directory.
@@ -19,7 +19,7 @@ struct Admin: AsyncParsableCommand {
             AdminUsers.self, AdminConversations.self, AdminConnections.self, AdminDisconnect.self,
             AdminDeactivate.self, AdminActivate.self, AdminBan.self, AdminUnban.self, AdminBans.self,
             AdminReports.self, AdminClose.self, AdminErase.self, AdminJob.self, AdminDeliveries.self, AdminReplay.self,
-            AdminAudit.self, AdminScheduled.self,
+            AdminAudit.self, AdminScheduled.self, AdminHooks.self,
         ])
 }
 

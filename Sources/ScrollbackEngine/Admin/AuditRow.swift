@@ -21,6 +21,9 @@ package struct AuditRow: Hashable, Sendable {
         case updateReport = "update-report"
         case replayDeliveries = "replay-deliveries"
         case cancelScheduled = "cancel-scheduled"
+        case putHook = "put-hook"
+        case replaceHookSecret = "replace-hook-secret"
+        case deleteHook = "delete-hook"
     }
 
     /// The entry's number; 0 before it is stored.

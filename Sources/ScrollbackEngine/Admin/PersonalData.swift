@@ -30,10 +30,13 @@ package struct PersonalData: Sendable {
         case pushDevice(PushDeviceRow)
         case draft(DraftRow)
         case scheduled(ScheduledRow)
+        /// An incoming webhook that posts as the user, without its secret.
+        case hook(IncomingWebhookRow)
     }
 
     private enum Stage: Sendable {
-        case profile, drafts, scheduled, conversations, files, blocks, invitations, invited, reports, ownActs, acts,
+        case profile, drafts, scheduled, hooks, conversations, files, blocks, invitations, invited, reports, ownActs,
+            acts,
             done
     }
 
@@ -53,6 +56,7 @@ package struct PersonalData: Sendable {
     private var lastReport: Int64 = 0
     private var lastDraft: Int64 = 0
     private var lastScheduled: MessageID?
+    private var lastHook: Identifier?
     private var lastAct = Int64.max
 
     private static let batch = 100
@@ -91,8 +95,13 @@ package struct PersonalData: Sendable {
         case .scheduled:
             let rows = try store.scheduled(of: user, after: lastScheduled, limit: 10)
             lastScheduled = rows.last?.id
-            if rows.count < 10 { stage = .conversations }
+            if rows.count < 10 { stage = .hooks }
             return rows.map { .scheduled($0) }
+        case .hooks:
+            let rows = try store.incomingWebhooks(of: user, after: lastHook, limit: Self.batch)
+            lastHook = rows.last?.id
+            if rows.count < Self.batch { stage = .conversations }
+            return rows.map { .hook($0) }
         case .conversations: return try readConversation(store, engine)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
@@ -292,6 +301,11 @@ extension PersonalData.Record {
             writer.field("conversation", row.conversation)
             writer.field("sendAt", row.sendAt)
             writer.field("message", row.body)
+        case .hook(let row):
+            writer.field("record", "hook")
+            writer.field("hook", row.id.text)
+            writer.field("conversation", row.conversation)
+            writer.field("createdAt", row.createdAt)
         case .thread(let conversation, let state):
             writer.field("record", "thread")
             writer.field("conversation", conversation)

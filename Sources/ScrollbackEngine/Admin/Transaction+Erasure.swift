@@ -263,9 +263,10 @@ extension Transaction {
             return
         }
         try store.forget(user)
-        // The drafts and scheduled messages of other users have the user's name.
+        // The drafts, scheduled messages and webhooks of other users have the user's name.
         try store.dropDrafts(in: .direct(user))
         try store.dropScheduled(in: .direct(user))
+        try store.dropIncomingWebhooks(to: .direct(user))
         try store.dropBan(of: user, in: 0)
         try store.renameAuditUser(user, to: erasure.replacement)
         guard var row = try store.user(user) else { return }

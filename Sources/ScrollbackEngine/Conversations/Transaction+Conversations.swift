@@ -268,6 +268,8 @@ extension Transaction {
 
     func erase(_ row: ConversationRow) throws {
         try endInvitations(to: row)
+        // Other users can create a conversation of the same name, which must not get the posts.
+        try store.dropIncomingWebhooks(to: row.id)
         try erase(contentsOf: row)
         var row = try conversation(row.id) ?? row
         row.isDeleted = true

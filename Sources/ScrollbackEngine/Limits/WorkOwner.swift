@@ -8,6 +8,10 @@ package enum WorkOwner: Hashable, Sendable {
     case administrator(UserID)
     /// The holders of links to one file. A link names its creator, who must not pay for its use.
     case link(MediaID)
+    /// The programs that post through one incoming webhook.
+    case hook(Identifier)
+    /// The clients of one address, which have not shown yet who they are.
+    case address(String)
     /// The server itself.
     case server
 
@@ -18,7 +22,7 @@ package enum WorkOwner: Hashable, Sendable {
     /// Whether the rate limits and the bounds for one user apply.
     package var isLimited: Bool {
         switch self {
-        case .user, .link: true
+        case .user, .link, .hook, .address: true
         case .administrator, .server: false
         }
     }

@@ -26,7 +26,8 @@ package enum OperationRegistry {
         CloseConnection.self, GetJob.self, PutUserState.self, EraseUser.self, RevokeTokens.self,
         ListUserScheduled.self, CancelUserScheduled.self,
         GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
-        ListAudit.self,
+        PutIncomingWebhook.self, ListIncomingWebhooks.self, ReplaceIncomingWebhookSecret.self,
+        DeleteIncomingWebhook.self, ListAudit.self,
     ]
 
     private static let messages: [any Executable.Type] = [

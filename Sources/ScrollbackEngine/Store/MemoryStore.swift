@@ -155,6 +155,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var users: [UserID: UserRow] = [:]
     var drafts: [UserID: [ConversationID: DraftRow]] = [:]
     var scheduled: [UserID: [MessageID: ScheduledRow]] = [:]
+    var incomingWebhooks: [Identifier: IncomingWebhookRow] = [:]
     var moderation = MemoryModeration()
     var people = MemoryPeople()
     /// The users' states in threads, ordered by thread.
@@ -195,6 +196,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         threadStates = other.threadStates
         drafts = other.drafts
         scheduled = other.scheduled
+        incomingWebhooks = other.incomingWebhooks
         administration = other.administration
         push = other.push
         incarnationRows = other.incarnationRows

@@ -76,6 +76,7 @@ package struct UnconfirmedCommit: Error {
 
 /// The read operations of a snapshot.
 package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, ScheduledReader,
+    IncomingWebhookReader,
     AdminReader,
     PushReader
 {
@@ -216,7 +217,7 @@ extension StoreReader {
 ///
 /// Reads within the transaction see its changes.
 package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, ThreadWriter, DraftWriter, ScheduledWriter,
-    AdminWriter, PushWriter
+    IncomingWebhookWriter, AdminWriter, PushWriter
 {
     /// Stores a conversation, and assigns a number to a new one.
     func put(_ conversation: inout ConversationRow) throws

@@ -111,6 +111,10 @@ package struct JSONReader {
         mutating get { (try? peek()) == UInt8(ascii: "\"") }
     }
 
+    package var nextIsObject: Bool {
+        mutating get { (try? peek()) == UInt8(ascii: "{") }
+    }
+
     package var nextIsArray: Bool {
         mutating get { (try? peek()) == UInt8(ascii: "[") }
     }

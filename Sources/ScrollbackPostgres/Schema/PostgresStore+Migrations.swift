@@ -19,6 +19,7 @@ extension PostgresStore {
             Migration(number: 3, script: addIncompleteCopies),
             Migration(number: 4, script: storeNotesUncompressed),
             Migration(number: 5, script: addDeliveredPositions),
+            Migration(number: 6, script: createIncomingWebhooks),
         ]
     }
 

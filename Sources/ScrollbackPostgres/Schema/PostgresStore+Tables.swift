@@ -568,4 +568,18 @@ extension PostgresStore {
     static let addDeliveredPositions = """
         ALTER TABLE receipt ADD COLUMN deliveredSeq BIGINT NOT NULL DEFAULT 0;
         """
+
+    /// What schema 6 adds: incoming webhooks.
+    static let createIncomingWebhooks = """
+        -- The conversation is named from the user's point of view.
+        CREATE TABLE incomingWebhook (
+            id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+            conversation TEXT COLLATE "C" NOT NULL,
+            userID TEXT COLLATE "C" NOT NULL,
+            secretHash BYTEA NOT NULL CHECK (length(secretHash) = 32),
+            createdAt DOUBLE PRECISION NOT NULL
+        );
+        CREATE INDEX incomingWebhook_user ON incomingWebhook (userID, id);
+        CREATE INDEX incomingWebhook_conversation ON incomingWebhook (conversation);
+        """
 }

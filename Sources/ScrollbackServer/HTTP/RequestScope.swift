@@ -173,6 +173,14 @@ struct RequestScope: Sendable {
                     .unsupportedMediaType, "The body must have the type application/json.", parameter: "Content-Type")
             }
         }
+        return try await body(request, from: owner)
+    }
+
+    /// Reads the request's body.
+    ///
+    /// - Parameter owner: The user whose memory the body counts against.
+    /// - Throws: `too-large`, `malformed`, `timeout`, `rate-limited` or `overloaded`.
+    func body(_ request: Request, from owner: WorkOwner) async throws(ChatError) -> [UInt8] {
         let limit = engine.limits.frameBytes
         let expected = request.headers[.contentLength].flatMap { Int($0) } ?? limit
         return try await bodies.reserving(min(max(expected, 0), limit), for: owner) { () throws(ChatError) in

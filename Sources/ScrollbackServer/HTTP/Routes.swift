@@ -43,7 +43,7 @@ struct Route: Sendable {
     /// The routes that are not operations of the registry.
     ///
     /// They hash and copy bodies, which takes too long for an event loop.
-    static let custom: [Route] = (tokens + exports + uploads + media + operations).map { route in
+    static let custom: [Route] = (tokens + exports + uploads + media + hooks + operations).map { route in
         Route(route.method, route.path, name: route.name, access: route.access, cost: route.cost) {
             (scope, request, context) throws(ChatError) in
             let handled = await withTaskExecutorPreference(globalConcurrentExecutor) {
@@ -82,7 +82,10 @@ struct CustomRouteRule: Sendable {
     static let upload = CustomRouteRule(
         name: "upload", access: AccessRule(.write, .permission([.send])), cost: .write)
 
-    static let all = [probe, readMetrics, makeToken, exportUser, readMedia, upload]
+    /// The secret in the path takes the place of a token.
+    static let postToHook = CustomRouteRule(name: "postToHook", access: AccessRule(nil, .everyone), cost: .message)
+
+    static let all = [probe, readMetrics, makeToken, exportUser, readMedia, upload, postToHook]
 }
 
 /// The HTTP operations and their OpenAPI document, for tests.

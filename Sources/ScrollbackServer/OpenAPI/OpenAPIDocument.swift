@@ -68,11 +68,11 @@ enum OpenAPIDocument {
 
     // MARK: HTTP requests
 
-    /// Adds the status 429 to a route that is written by hand.
+    /// Adds the status 429 to a route that is written by hand, unless the document describes it.
     private static func addRateLimit(to route: Route, in paths: inout [String: [String: Any]]) {
         let method = route.method.rawValue.lowercased()
         guard var item = paths[route.path]?[method] as? [String: Any],
-            var responses = item["responses"] as? [String: Any]
+            var responses = item["responses"] as? [String: Any], responses["429"] == nil
         else { return }
         responses["429"] = ["$ref": "#/components/responses/RateLimited"]
         item["responses"] = responses

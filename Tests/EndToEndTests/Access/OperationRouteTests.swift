@@ -63,6 +63,12 @@ private struct RouteCase: Sendable {
         "GET /v1/webhooks/{webhook}/deliveries": RouteCase("/v1/webhooks/none/deliveries", status: 422...422),
         "POST /v1/webhooks/{webhook}/replay": RouteCase(
             "/v1/webhooks/none/replay", #"{"from":1,"through":1}"#, status: 422...422),
+        "PUT /v1/admin/hooks/{hook}": RouteCase(
+            "/v1/admin/hooks/none", #"{"conversation":"group:none","user":"{ME}"}"#, status: 404...404),
+        "GET /v1/admin/hooks": RouteCase("/v1/admin/hooks"),
+        "POST /v1/admin/hooks/{hook}/secret": RouteCase("/v1/admin/hooks/none/secret", status: 422...422),
+        "DELETE /v1/admin/hooks/{hook}": RouteCase("/v1/admin/hooks/none"),
+        "POST /v1/hooks/{hook}": RouteCase("/v1/hooks/none.secret", #"{"text":"hi"}"#, status: 404...404),
         "GET /v1/conversations": RouteCase("/v1/conversations?include=totals"),
         "GET /v1/communities/{target}/channels": RouteCase("/v1/communities/{TAG}/channels"),
         "PUT /v1/conversations/{conversation}": RouteCase(g, #"{"name":"new"}"#),

@@ -14,10 +14,10 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test func `Only probes take no token, and methods that change something need more than read`() {
+    @Test func `Only probes and incoming webhooks take no token, and methods that change data need more than read`() {
         let rules = APISurface.operations.map { ($0.name, $0.access) } + APISurface.requests.map { ($0.key, $0.value) }
         for (name, access) in rules {
-            #expect((access.scope == nil) == (name == "probe"), "\(name)")
+            #expect((access.scope == nil) == ["probe", "postToHook"].contains(name), "\(name)")
             #expect((access.scope == nil) == (access.caller == .everyone), "\(name)")
             #expect((access.scope == .admin) == (access.caller == .administrator), "\(name)")
             if case .permission(let permissions) = access.caller { #expect(!permissions.isEmpty, "\(name)") }

@@ -41,7 +41,7 @@ struct AdministrationTests {
         #expect(try await mallory.call("GET", "/v1/me").status == 200)
         for path in [
             "/v1/admin/users", "/v1/admin/conversations", "/v1/admin/connections", "/v1/bans", "/v1/reports",
-            "/v1/webhooks/after/deliveries", "/v1/audit",
+            "/v1/webhooks/after/deliveries", "/v1/audit", "/v1/admin/hooks",
         ] {
             #expect(try await mallory.call("GET", path).status == 403, "\(path)")
         }

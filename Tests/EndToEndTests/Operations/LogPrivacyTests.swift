@@ -29,6 +29,16 @@ import Testing
         let forged = String(token.dropLast(4)) + "AAAA"
         for bad in [forged, secret] { _ = try await API(server: server.url, token: bad).call("GET", "/v1/me") }
 
+        let admin = try await server.admin()
+        let hook = try await admin.call(
+            "PUT", "/v1/admin/hooks/alerts", #"{"conversation":"direct:bob","user":"alice"}"#)
+        let url = try #require(hook.json.string("url"))
+        for (path, body) in [
+            (url, #"{"text":"\#(secret)"}"#), (url, secret), ("\(url)x", "{}"), ("/v1/hooks/\(secret)", "{}"),
+        ] {
+            _ = try await API(server: server.url).call("POST", path, body)
+        }
+
         let socket = try await TestSocket.signedIn(server, "bob", token: try await server.token("bob"))
         _ = try await socket.request(#""type":"send","conversation":"direct:alice","message":\#(API.message(secret))"#)
         socket.send("\"\(secret)")
@@ -44,7 +54,7 @@ import Testing
 
         let log = server.log
         #expect(log.contains(" trace ") && log.contains(" debug "), "The log level was not applied.")
-        for word in [secret, token, forged, String(token.suffix(20)), "Bearer"] {
+        for word in [secret, token, forged, String(token.suffix(20)), "Bearer", String(url.suffix(43))] {
             #expect(!log.contains(word), "The log contains \(word.prefix(12))…")
         }
     }

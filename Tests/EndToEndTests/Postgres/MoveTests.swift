@@ -82,7 +82,7 @@ import Testing
             views.append(try await admin.call("GET", "/v1/users/\(user)/scheduled").text)
             views.append(try await admin.call("GET", "/v1/users/\(user)/export").text)
         }
-        for path in ["settings", "bans", "reports", "audit", "admin/users", "admin/conversations"] {
+        for path in ["settings", "bans", "reports", "audit", "admin/users", "admin/conversations", "admin/hooks"] {
             views.append(try await admin.call("GET", "/v1/\(path)").text)
         }
         // The tokens of links and remaining times change with each answer.

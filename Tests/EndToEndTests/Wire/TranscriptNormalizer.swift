@@ -3,8 +3,8 @@ import ScrollbackModel
 
 /// Replaces what differs between two runs by placeholders.
 ///
-/// Tokens, upload IDs, random UUIDs, epochs and timetokens are numbered in the order in which they appear, and the same
-/// value has the same number everywhere. Opaque cursors are decoded, so that the values inside are visible.
+/// Tokens, secrets, upload IDs, random UUIDs, epochs and timetokens are numbered in the order in which they appear, and
+/// the same value has the same number everywhere. Opaque cursors are decoded, so that the values inside are visible.
 struct TranscriptNormalizer {
     private var placeholders: [String: String] = [:]
     private var counts: [String: Int] = [:]
@@ -23,9 +23,11 @@ struct TranscriptNormalizer {
         (#""retryAfter":[\d.]+"#, #""retryAfter":<seconds>"#), (#"< retry-after: \d+"#, "< retry-after: <seconds>"),
     ]
 
-    /// Tokens and cursors of JSON, upload IDs, UUIDs, cursors of numbers in base 36, and numbers of 12 digits and more.
+    /// Secrets of incoming webhooks, tokens and cursors of JSON, upload IDs, UUIDs, cursors of numbers in base 36, and
+    /// numbers of 12 digits and more.
     private static let numbered =
-        #"eyJ[\w-]+\.[\w-]+\.[\w-]+|\beyJ[\w-]{8,}|/v1/uploads/[\w-]{24}(?![\w-])|"#
+        #"/v1/hooks/[a-z0-9-]+\.[\w-]{43}|"#
+        + #"eyJ[\w-]+\.[\w-]+\.[\w-]+|\beyJ[\w-]{8,}|/v1/uploads/[\w-]{24}(?![\w-])|"#
         + #"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-z]+(?:\.[0-9a-z]+){2,9}\b|\b\d{12,20}\b"#
 
     mutating func normalize(_ text: String) throws -> String {
@@ -49,6 +51,7 @@ struct TranscriptNormalizer {
 
     private mutating func replacement(of value: String) throws -> String {
         let parts = value.split(separator: ".").map(String.init)
+        if value.hasPrefix("/v1/hooks/") { return "\(parts[0]).\(placeholder("secret", value))" }
         if value.hasPrefix("eyJ") {
             guard parts.count == 1 else { return placeholder("token", value) }
             guard let data = Data(base64URL: value) else { return value }

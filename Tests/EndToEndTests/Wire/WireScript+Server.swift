@@ -105,6 +105,25 @@ extension WireScript {
         root PUT /v1/settings <<{"replayDays":-1} || {"replayDays":"3"} || {"retentionDays":"never"} ||
             {"mediaRetentionDays":0} || {"allowsHistory":1} || {"bannedWords":{"words":"darn"}} || {"webhooks":7} ||
             {"push":{"intervalSeconds":-1}} || {"push":{"services":{"fcm":{}}}} || [1] || >>
+        # Incoming webhooks
+        root PUT /v1/admin/hooks/alerts {"conversation":"group:crew","user":"alice"} => hook:url
+        root PUT /v1/admin/hooks/alerts {"conversation":"group:crew","user":"bob"}
+        root PUT /v1/admin/hooks/<<Alerts {"conversation":"group:crew","user":"bob"} ||
+            other {"conversation":"group:none","user":"bob"} || other {"conversation":"group:crew","user":"ghost"} ||
+            other {"conversation":"group:crew"}>>
+        root PUT /v1/admin/hooks/kept {"conversation":"direct:alice","user":"bob"}
+        root GET /v1/admin/hooks<< || ?user=alice || ?limit=1&cursor=a || ?limit=101>>
+        - POST {hook} <<{"text":"<https://ci.test/7|build 7> &amp; <!here>"} ||
+            {"attachments":[{"title":"Disk","fields":[{"title":"Host","value":"db1"}]}]} || {} || {"text":7} || [1] ||
+            not JSON || {"text":"darn"}>>
+        - POST /v1/hooks/<<none.x || alerts.x || x>> {"text":"hi"}
+        root POST /v1/admin/hooks/alerts/secret => new:url
+        - POST <<{hook} || {new}>> {"text":"hi"}
+        root POST /v1/admin/hooks/none/secret
+        root DELETE /v1/admin/hooks/<<alerts || none>>
+        - POST {new} {"text":"hi"}
+        alice <<GET /v1/admin/hooks || PUT /v1/admin/hooks/x {"conversation":"group:crew","user":"bob"} ||
+            POST /v1/admin/hooks/x/secret || DELETE /v1/admin/hooks/x>>
         """#
 
     static let media = #"""

@@ -58,6 +58,15 @@ extension FuzzTarget {
         }
     }
 
+    static let slackPayload = FuzzTarget(
+        "slack-payload", "payloads of incoming webhooks", maximumBytes: 8192
+    ) { bytes in
+        guard let text = try? SlackPayload.text(of: bytes) else { return }
+        try check(text.contains { !$0.isWhitespace }, "The payload has no text.")
+        // A bullet of a list is longer than an element in JSON, but nothing is in the text twice.
+        try check(text.utf8.count <= 3 * bytes.count, "The text has \(text.utf8.count) bytes.")
+    }
+
     static let cursor = FuzzTarget("cursor", "decoded cursors") { bytes in
         let text = Data(bytes).base64URL
         let read = accepted { () throws(ChatError) in try PageCursor(HistoryCursor(rawValue: text)) }

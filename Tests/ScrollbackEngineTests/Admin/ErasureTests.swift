@@ -331,6 +331,7 @@ struct ErasureTests {
             case .thread: name = "thread"
             case .draft: name = "draft"
             case .scheduled: name = "scheduled"
+            case .hook: name = "hook"
             case .report(let report):
                 name = "report"
                 #expect(report.reporter == "alice")

@@ -1,0 +1,76 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+
+extension Route {
+    /// The URLs of incoming webhooks, whose secrets take the place of tokens.
+    static let hooks: [Route] = [
+        Route(.post, "/v1/hooks/{hook}", .postToHook) { scope, request, context throws(ChatError) in
+            do throws(ChatError) {
+                return try await post(scope, request, context.parameters)
+            } catch {
+                return try SlackAnswer.refusal(error)
+            }
+        }
+    ]
+
+    /// Sends the message of a request.
+    ///
+    /// - Throws: `rate-limited`, `too-large`, `timeout`, or the error with which the webhook's user can't send.
+    private static func post(
+        _ scope: RequestScope, _ request: Request, _ parameters: Parameters
+    ) async throws(ChatError) -> Response {
+        // Users who are erased from here on are refused.
+        let erasureCount = scope.engine.erasureCount
+        let address = WorkOwner.address(ClientAddress(Exchange.current?.channel.remoteAddress)?.description ?? "")
+        guard let token = parameters.get("hook")?.removingPercentEncoding.flatMap({ IncomingWebhookToken($0) }) else {
+            try scope.takeTokens(1, of: address)
+            return SlackAnswer.unknownWebhook
+        }
+        let webhook: IncomingWebhookRow
+        switch try await scope.read(for: address, in: .admission, { try $0.incomingWebhook(token) }) {
+        case .found(let row): webhook = row
+        // The limit is only for wrong URLs: behind a proxy, all clients have one address.
+        case .unknown:
+            try scope.takeTokens(1, of: address)
+            return SlackAnswer.unknownWebhook
+        case .wrongSecret:
+            try scope.takeTokens(1, of: address)
+            return SlackAnswer.wrongSecret
+        }
+        let owner = WorkOwner.hook(webhook.id)
+        try scope.takeTokens(1, of: owner)
+        try await scope.read(for: owner, in: .admission) { engine in
+            try engine.checkMayConnect(webhook.user, issuedAt: .distantFuture)
+        }
+        let body = try await scope.body(request, from: owner)
+        let text: String
+        do throws(SlackPayload.Failure) {
+            text = try SlackPayload.text(of: payload(in: body, isForm: request.hasForm))
+        } catch {
+            return SlackAnswer.refusal(error)
+        }
+        _ = try await scope.write { engine, completion in
+            engine.post(text, through: webhook, since: erasureCount, completion: completion)
+        }
+        return SlackAnswer.ok
+    }
+
+    /// Returns the JSON in a body, which is the body itself or the field `payload` of a form.
+    ///
+    /// `curl --data` declares JSON as a form, so a form that begins with `{` is JSON.
+    private static func payload(in body: [UInt8], isForm: Bool) throws(SlackPayload.Failure) -> [UInt8] {
+        guard isForm, body.first != UInt8(ascii: "{") else { return body }
+        let fields = try? QueryParameters.parse(String(decoding: body, as: UTF8.self))
+        guard let payload = fields?["payload"], payload.count == 1 else { throw .invalidPayload }
+        return Array(payload[0].utf8)
+    }
+}
+
+extension Request {
+    fileprivate var hasForm: Bool {
+        headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
+    }
+}
