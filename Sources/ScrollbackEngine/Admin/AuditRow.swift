@@ -21,6 +21,8 @@ package struct AuditRow: Hashable, Sendable {
         case updateReport = "update-report"
         case replayDeliveries = "replay-deliveries"
         case cancelScheduled = "cancel-scheduled"
+        case drainNode = "drain-node"
+        case renewGeneration = "renew-generation"
     }
 
     /// The entry's number; 0 before it is stored.

@@ -26,7 +26,7 @@ package enum OperationRegistry {
         CloseConnection.self, GetJob.self, PutUserState.self, EraseUser.self, RevokeTokens.self,
         ListUserScheduled.self, CancelUserScheduled.self,
         GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
-        ListAudit.self,
+        ListAudit.self, ListNodes.self, DrainNode.self, RenewGeneration.self,
     ]
 
     private static let messages: [any Executable.Type] = [
