@@ -320,7 +320,9 @@ private struct Drain: Service {
             let count = sockets.reduce(0) { $0 + $1.count }
             switch sequence.next(after: start.duration(to: .now), connections: count) {
             case .wait: try? await Task.sleep(for: .milliseconds(20))
-            case .askToMove(let window): for sockets in sockets { sockets.askToMove(within: window) }
+            case .askToMove(let window):
+                readiness.clientsMove = true
+                for sockets in sockets { sockets.askToMove(within: window) }
             case .stop:
                 return logger.notice("The clients have moved.", metadata: ["left": "\(count)"])
             }
