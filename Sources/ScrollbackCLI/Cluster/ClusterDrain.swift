@@ -69,8 +69,11 @@ struct ClusterDrain: AsyncParsableCommand {
                     isDraining = current.isDraining
                     isAnswering = cluster.nodes.first?.id == target.id
                     progress.show(max(0, target.connections - current.connections))
-                    // A request to another node can be lost.
-                    if !isDraining { try await api.perform("POST", "/v1/admin/nodes/\(target.id)/drain") }
+                    if !isDraining {
+                        try await api.perform("POST", "/v1/admin/nodes/\(target.id)/drain")
+                        // A request to another node can be lost.
+                        isDraining = isAnswering
+                    }
                 } else if cluster.busIsConnected {
                     // A node without NATS lists no other nodes.
                     return progress.finish(progress.total)
@@ -83,8 +86,7 @@ struct ClusterDrain: AsyncParsableCommand {
             }
             try await Task.sleep(for: .milliseconds(500))
         }
-        throw ChatError(
-            .timeout,
-            "\(target.name) has not stopped after \(Int(timeout)) seconds\(isDraining ? "" : ", and has not answered").")
+        let reason = isDraining ? "" : ", and has not received the request"
+        throw ChatError(.timeout, "\(target.name) has not stopped after \(Int(timeout)) seconds\(reason).")
     }
 }

@@ -8,8 +8,8 @@ struct ClusterStatus: AsyncParsableCommand {
         discussion: """
             Prints for each node its name, address, version, start, number of WebSockets, and how long ago it last had \
             all commits of the database. The exit code is 1 if something is wrong: the node that answers has no \
-            connection to NATS, none or several nodes lead, a node has not read from the database for 10 seconds, nodes \
-            have the same name, or fewer nodes than --nodes serve clients.
+            connection to NATS, none or several nodes lead, a node has not read from the database for 10 seconds, \
+            nodes have the same name, or fewer nodes than --nodes serve clients.
 
             Only the nodes that are connected to NATS are listed.
             """)

@@ -15,8 +15,8 @@ struct NodeOptions: ParsableArguments {
 
     @Option(
         help: """
-            With --bus: how long a stopping node serves all requests after /readyz reports it as not ready, in seconds, \
-            0...600. It should be longer than the load balancer takes to notice it (default: 3).
+            With --bus: how long a stopping node serves all requests after /readyz reports it as not ready, in \
+            seconds, 0...600. It should be longer than the load balancer takes to notice it (default: 3).
             """)
     var drainDelay: Double?
 

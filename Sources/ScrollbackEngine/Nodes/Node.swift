@@ -85,7 +85,9 @@ package final class Node: Sendable {
     /// Sets the URL at which the node listens.
     package func listens(at address: String) { about.withLock { $0.address = address } }
 
-    /// Sets what an administrator's request to drain this node calls. It can be called more than once.
+    /// Sets what an administrator's request to drain this node calls.
+    ///
+    /// - Parameter drain: It can be called more than once.
     package func onDrain(_ drain: @escaping @Sendable () -> Void) { self.drain.withLock { $0 = drain } }
 
     /// Begins to stop the node, as the signal SIGTERM does.
