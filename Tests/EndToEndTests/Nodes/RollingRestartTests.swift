@@ -18,13 +18,15 @@ struct RollingRestartTests {
         url = try database.makeSchema()
     }
 
-    private func start() async throws -> (nodes: [RunningServer], nats: NATSServer) {
+    private func start(
+        _ names: [String], delay: Int, window: Int
+    ) async throws -> (nodes: [RunningServer], nats: NATSServer) {
         let nats = try await NATSServer.start()
         var nodes: [RunningServer] = []
         for name in names {
             let options = [
-                "--store", url.text, "--bus", nats.url, "--node-name", name, "--drain-delay", "1",
-                "--drain-window", "2",
+                "--store", url.text, "--bus", nats.url, "--node-name", name, "--drain-delay", "\(delay)",
+                "--drain-window", "\(window)",
             ]
             nodes.append(try await RunningServer.start(RunningServer.withoutLimits + options))
         }
@@ -41,7 +43,7 @@ struct RollingRestartTests {
 
     @Test func `A rolling restart under load loses and repeats nothing, and no send fails`() async throws {
         var generator = SplitMix64(printingSeedFor: "rolling restart")
-        let (nodes, nats) = try await start()
+        let (nodes, nats) = try await start(names, delay: 1, window: 2)
         let proxy = try await TestProxy(to: nodes)
         let balancer = LoadBalancer(proxy, nodes)
         defer { balancer.stop() }
@@ -113,6 +115,37 @@ struct RollingRestartTests {
             \(load.retries) HTTP requests were retried
             """)
         for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
+        nats.stop()
+    }
+
+    @Test func `A node that stops is not ready, serves requests, and asks its clients to move until the last one goes`()
+        async throws
+    {
+        let (nodes, nats) = try await start(["a", "b"], delay: 1, window: 120)
+        try await eventually("the nodes know each other") {
+            try await cluster(["status", "--nodes", "2"], nodes, over: nodes[0].url).code == 0 ? true : nil
+        }
+        let socket = try await TestSocket.signedIn(nodes[0], "alice")
+        nodes[0].signal(SIGTERM)
+        let asked = try await socket.next { $0.string("type") == "moving" }
+        #expect(asked.int("within") ?? 0 > 60_000)
+        let ready = try await API(server: nodes[0].url).call("GET", "/readyz")
+        #expect(ready.status == 503 && ready.code == "shutting-down", "\(ready)")
+        let sent = try await nodes[0].api("alice").send("still here", to: "direct:bob")
+        #expect(sent.status == 201 && sent.headers["connection"] == "close", "\(sent.headers)")
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+        let late = try await TestSocket.signedIn(nodes[0], "bob")
+        _ = try await late.next { $0.string("type") == "moving" }
+        let listed = try await nodes[1].admin().call("GET", "/v1/admin/nodes")
+        let first = listed.json.objects("nodes").first { $0["name"] as? String == "a" }
+        #expect(first?["isDraining"] as? Bool == true, "\(listed)")
+        socket.close()
+        late.close()
+        #expect(try await nodes[0].waitForEnd() == 0, "\(nodes[0].log)")
+        try await eventually("the other node lists only itself") {
+            let nodes = try await nodes[1].admin().call("GET", "/v1/admin/nodes").json.objects("nodes")
+            return nodes.count == 1 ? true : nil
+        }
         nats.stop()
     }
 
