@@ -237,7 +237,7 @@ private final class Load: Sendable {
         while !isOver {
             number += 1
             let id = UUID()
-            try await eventually("the request is answered") {
+            try await eventually("the request is answered") { () -> Bool? in
                 let answer = try? await api.send("web \(number)", to: "\(group)", id: id)
                 if let answer, answer.status < 300 { return true }
                 #expect(answer.map { $0.status == 503 } ?? true, "\(String(describing: answer))")
