@@ -31,7 +31,7 @@ struct ScrollbackCommand: AsyncParsableCommand {
             Clear.self, Listen.self, Chat.self, Conversations.self, Members.self, Pins.self, Threads.self,
             Schedule.self,
             Drafts.self, People.self, Profile.self, Receipts.self,
-            Settings.self, Push.self, Admin.self, Backup.self, Restore.self, Move.self, Verify.self,
+            Settings.self, Push.self, Admin.self, Cluster.self, Backup.self, Restore.self, Move.self, Verify.self,
             Doctor.self,
         ])
 }

@@ -154,7 +154,10 @@ package struct Server: Sendable {
             own.acceptsAdministrators = options.adminAddress == nil || address == options.adminAddress
             let sockets = WebSockets(scope: own, options: options, budget: budget)
             let application = makeApplication(address, own, sockets, budget) { url in
-                if address == options.address { readiness.isReady = true }
+                if address == options.address {
+                    readiness.isReady = true
+                    nodes?.node.listens(at: url)
+                }
                 onListening(url, address)
             }
             return Listener(application: application, sockets: sockets, address: address)
@@ -181,16 +184,22 @@ package struct Server: Sendable {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
         }
         services += listeners as [any Service]
-        services.append(Drain(sockets: listeners.map(\.sockets), engine: engine, readiness: readiness))
+        let drain = Drain(
+            sockets: listeners.map(\.sockets), engine: engine, readiness: readiness,
+            sequence: DrainSequence(delay: options.drainDelay, window: options.drainWindow), logger: logger)
+        services.append(drain)
         if options.metrics != nil {
             services.insert(MetricsSamplingService(metrics: metrics, engine: engine, store: store), at: 0)
         }
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = .seconds(30)
-        try await ServiceGroup(configuration: group).run()
+        group.maximumGracefulShutdownDuration = .seconds(30) + (nodes == nil ? .zero : drain.sequence.maximum)
+        let running = ServiceGroup(configuration: group)
+        nodes?.node.onDrain { Task { await running.triggerGracefulShutdown() } }
+        try await running.run()
         engine.recordAllOffline()
         engine.commits.close()
+        nodes?.node.leave()
         bus?.close()
         await webhooks.shutdown()
         await pushTransport.shutdown()
@@ -281,16 +290,42 @@ private struct Housekeeping: Service {
 
 /// Drains connections on shutdown: answers received messages, asks clients to reconnect after a random delay, and
 /// waits.
+///
+/// With other nodes, the clients first get time to move to them.
 private struct Drain: Service {
     let sockets: [WebSockets]
     let engine: Engine
     let readiness: Readiness
+    let sequence: DrainSequence
+    let logger: Logger
 
     func run() async throws {
         try? await gracefulShutdown()
         readiness.isReady = false
+        if let node = engine.node {
+            engine.beginDraining()
+            if node.hasOthers { await moveClients() }
+        }
         // Received data is kept, and clients resume the upload with the next server. A response would make them stop.
         engine.interruptTransfers()
         for sockets in sockets { await sockets.drain() }
+    }
+
+    /// Waits until the clients have moved to other nodes.
+    private func moveClients() async {
+        var sequence = sequence
+        let start = ContinuousClock.now
+        logger.notice("The server stops. Its clients move to other nodes.")
+        while true {
+            let count = sockets.reduce(0) { $0 + $1.count }
+            switch sequence.next(after: start.duration(to: .now), connections: count) {
+            case .wait: try? await Task.sleep(for: .milliseconds(20))
+            case .askToMove(let window):
+                readiness.clientsMove = true
+                for sockets in sockets { sockets.askToMove(within: window) }
+            case .stop:
+                return logger.notice("The clients have moved.", metadata: ["left": "\(count)"])
+            }
+        }
     }
 }

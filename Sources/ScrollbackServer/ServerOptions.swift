@@ -64,6 +64,15 @@ package struct ServerOptions: Sendable {
     ///
     /// `nil` if this server has the database for itself.
     package var busURL: String?
+    /// The name of this node in lists and commands.
+    package var nodeName = ""
+    /// How long a stopping node serves all requests after `/readyz` reports it as not ready, so that the load balancer
+    /// sends no more clients.
+    ///
+    /// A server without other nodes does not wait.
+    package var drainDelay = Duration.seconds(3)
+    /// The time in which the clients of a stopping node move to other nodes.
+    package var drainWindow = Duration.seconds(5)
     /// How long to wait for the PostgreSQL database while another server uses it.
     package var storeLockTimeout = Duration.seconds(30)
     /// The URL of a bucket in an S3-compatible store for files, or `nil` for the data directory.

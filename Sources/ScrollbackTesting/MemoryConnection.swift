@@ -89,6 +89,9 @@ final class MemoryConnection: TransportConnection {
         for head in heads { enqueue(head.encoded) }
     }
 
+    /// Delivers a frame as an event.
+    func push(_ frame: [UInt8]) { enqueue(frame) }
+
     fileprivate func enqueue(_ frame: [UInt8]) {
         guard server.isDelayed(user) else {
             return queue.async { [self] in

@@ -134,6 +134,12 @@ final class MemoryServer: Sendable {
         for connection in dropped { connection.waitForFramesInTransit() }
     }
 
+    /// Asks a user's devices to connect again, as one of several servers does before it stops.
+    func askToMove(_ user: UserID, within milliseconds: Int) {
+        let connections = state.withLock { state in state.connections.values.filter { $0.user == user } }
+        for connection in connections { connection.push(ServerFrame.encodeMoving(within: milliseconds)) }
+    }
+
     func loseNextAcknowledgement(of user: UserID) {
         state.withLock { _ = $0.losesAcknowledgement.insert(user) }
     }

@@ -284,6 +284,11 @@ extension TestServer {
     /// Returns the number of requests that a user's devices sent, by request type.
     package func requests(of user: UserID) -> [String: Int] { server.requests(of: user) }
 
+    /// Asks a user's devices to connect again, as one of several servers does before it stops.
+    package func askToMove(_ user: UserID, within milliseconds: Int) {
+        server.askToMove(user, within: milliseconds)
+    }
+
     /// Simulates connections of a user that read too slowly, or lets them catch up.
     package func setSlow(_ isSlow: Bool, _ user: UserID) { server.setSlow(isSlow, user) }
 

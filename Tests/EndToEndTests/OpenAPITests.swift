@@ -122,6 +122,7 @@ import Testing
         case ("event", "transient"): return ["MessageEvent"]
         case ("event", let name): return [capital(name) + "Event"]
         case ("server", "welcome"): return ["Welcome"]
+        case ("server", "moving"): return ["MovingFrame"]
         case ("server", "error"): return ["ErrorFrame"]
         case ("result", "send"): return ["SendResultFrame"]
         case ("result", "history"): return ["PageFrame"]

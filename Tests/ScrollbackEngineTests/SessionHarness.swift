@@ -124,7 +124,10 @@ final class SessionHarness: Sendable {
     let services: SessionServices
     private let lane = DirectLane()
 
-    init(_ harness: EngineHarness, limiter: RateLimiter? = nil, maximumConnections: Int? = nil) {
+    init(
+        _ harness: EngineHarness, limiter: RateLimiter? = nil, maximumConnections: Int? = nil,
+        movesWithin: @escaping @Sendable () -> Int? = { nil }
+    ) {
         self.harness = harness
         services = SessionServices(
             engine: harness.engine,
@@ -134,7 +137,8 @@ final class SessionHarness: Sendable {
             offload: { [offload, searches, used] pool, _, job in
                 used.pools.withLock { $0.append(pool) }
                 (pool == .search ? searches : offload).take(job)
-            }, heartbeat: 30, limiter: limiter, maximumConnections: maximumConnections)
+            }, heartbeat: 30, limiter: limiter, maximumConnections: maximumConnections,
+            movesWithin: movesWithin)
     }
 
     /// The pools that work was offloaded to, in order.

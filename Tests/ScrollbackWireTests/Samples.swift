@@ -362,6 +362,10 @@ struct Golden: CustomStringConvertible, Sendable {
             guard case .welcome(let welcome) = try ServerFrame.decode(bytes) else { throw Unexpected() }
             return ServerFrame.encodeWelcome(welcome)
         },
+        Golden("server-moving", ServerFrame.encodeMoving(within: 5_000)) { bytes in
+            guard case .moving(let within) = try ServerFrame.decode(bytes) else { throw Unexpected() }
+            return ServerFrame.encodeMoving(within: within)
+        },
         error("error", 7, Sample.problem),
         error("error-banned", 8, Sample.banned),
         error("error-without-ref", nil, ChatError(.malformed, "not JSON: expected a value at byte 0")),

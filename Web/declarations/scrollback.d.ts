@@ -3259,6 +3259,9 @@ declare module "scrollback/wire/frames" {
         type: "event";
         event: ServerEvent;
     } | {
+        type: "moving";
+        within: number;
+    } | {
         type: "unknown";
     };
     /**
@@ -5667,12 +5670,18 @@ declare module "scrollback/sync/connection-lifecycle" {
      * failure. Each attempt has a number, its generation. Results of earlier generations are ignored.
      */
     export class ConnectionLifecycle {
+        /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
+        static maximumMove: number;
         /** @param {UserID} user */
         constructor(user: UserID);
         /** @type {ConnectionPhase} */
         phase: ConnectionPhase;
         generation: number;
         get isOnline(): boolean;
+        /** Whether the server asked the client to move to another server. */
+        get mustMove(): boolean;
+        /** Whether the client moves to another server, and is not online for less than the maximum time of a move. */
+        get isMoving(): boolean;
         /**
          * Connects now, unless an attempt or a connection exists.
          *
@@ -5764,6 +5773,26 @@ declare module "scrollback/sync/connection-lifecycle" {
          * @returns {ConnectionAction[]}
          */
         tick(now: number): ConnectionAction[];
+        /**
+         * Handles the request of a server that stops soon to connect again.
+         *
+         * @param {number} within The time in milliseconds in which the client moves, at a random moment.
+         * @param {number} now
+         * @param {Random} random
+         * @returns {ConnectionAction[]}
+         */
+        moving(within: number, now: number, random: Random): ConnectionAction[];
+        /**
+         * Opens the next connection if it is time to move to another server.
+         *
+         * Call this after each {@link ConnectionLifecycle.tick}, and after each answer.
+         *
+         * @param {number} now
+         * @param {boolean} awaitsAnswers Whether requests would fail with the connection. The client then waits for their
+         *   answers, until the latest time.
+         * @returns {ConnectionAction[]}
+         */
+        moveIfDue(now: number, awaitsAnswers: boolean): ConnectionAction[];
         /**
          * Handles a connection that the server or the network closed.
          *

@@ -126,6 +126,13 @@ const mutants = [
     to: "",
   },
   {
+    name: "A client that moves is shown as connecting",
+    machine: "connectionLifecycle",
+    file: "sync/connection-lifecycle.js",
+    from: 'return this.isMoving ? [] : [{ type: "publishPhase" }];',
+    to: 'return [{ type: "publishPhase" }];',
+  },
+  {
     name: "A rejected token is refreshed without end",
     machine: "connectionLifecycle",
     file: "sync/connection-lifecycle.js",

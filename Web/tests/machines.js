@@ -335,12 +335,18 @@ export async function loadMachines(sdk) {
           heartbeat: ({ generation, now }) => connection.heartbeat(generation, now, random),
           retryRequests: ({ delay, now }) => connection.retryRequests(delay, now, random),
           tick: ({ now }) => connection.tick(now),
+          moving: ({ within, now }) => connection.moving(within, now, random),
+          moveIfDue: ({ now, awaitsAnswers }) => connection.moveIfDue(now, awaitsAnswers),
           closed: ({ generation, code = null, reason, now }) =>
             connection.closed(generation, code, reason, now, random),
           drop: ({ retryAfter, now }) => connection.drop(now, random, retryAfter),
           disconnect: () => connection.disconnect(),
         },
-        state: () => ({ phase: connection.phase, generation: connection.generation }),
+        state: () => ({
+          phase: connection.phase,
+          generation: connection.generation,
+          isMoving: connection.isMoving,
+        }),
       };
     },
 

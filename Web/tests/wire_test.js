@@ -85,6 +85,7 @@ Deno.test("Frames of the server are read, and unknown ones are skipped", () => {
     type: "event",
     event: { type: "typing", conversation: "group:x", user: "bob", isTyping: true },
   });
+  assert.deepEqual(decodeFrame('{"type":"moving","within":5000}').frame, { type: "moving", within: 5000 });
   assert.deepEqual(decodeFrame('{"type":"future"}').frame, { type: "unknown" });
 });
 

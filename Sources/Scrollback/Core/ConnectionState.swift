@@ -8,6 +8,8 @@ public enum ConnectionState: Hashable, Sendable {
     /// The client is requesting a token, opening a connection, or authenticating.
     case connecting
     /// The client is connected: the server answers requests and sends updates.
+    ///
+    /// Also for up to a second while the client moves to another server.
     case online
     /// The client reconnects at this time, or earlier if the network seems to be back.
     case waiting(until: Date)

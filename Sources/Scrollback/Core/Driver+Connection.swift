@@ -143,6 +143,12 @@ extension Driver {
         }
     }
 
+    /// Opens the next connection if the server asked for it and it is time.
+    func moveIfDue(now: Date) async {
+        await perform(
+            lifecycle.moveIfDue(now: now, awaitsAnswers: requests.values.contains { $0.failsWithConnection }))
+    }
+
     /// Drops the connection and starts over.
     func dropConnection(retryAfter: TimeInterval? = nil) async {
         await perform(lifecycle.drop(retryAfter: retryAfter, now: now, using: &generator))

@@ -10,6 +10,7 @@ extension Driver {
         switch lifecycle.phase {
         case .online: send(request, .reply(reply), timeout: timeout)
         case .opening, .authenticating: wait(request, timeout, reply)
+        case .waiting where lifecycle.isMoving: wait(request, timeout, reply)
         case .waiting:
             await reconnectNow()
             if lifecycle.phase == .opening {
@@ -56,14 +57,20 @@ extension Driver {
     func received(_ frame: ServerFrame) async {
         switch frame {
         case .welcome(let welcome): await welcomed(welcome)
-        case .result(let ref, let body): await answered(ref, .success(body))
+        case .result(let ref, let body):
+            await answered(ref, .success(body))
+            await moveIfDue(now: now)
         case .error(let ref, let error):
             guard let ref else {
                 core.logger.warning("The server rejected a frame.", metadata: ["code": "\(error.code)"])
                 return
             }
             await answered(ref, .failure(error))
+            await moveIfDue(now: now)
         case .event(let event): await eventReceived(event)
+        case .moving(let milliseconds):
+            let within = Double(milliseconds) / 1000
+            await perform(lifecycle.moving(within: within, now: now, using: &generator))
         case .unknown: break
         }
     }

@@ -85,6 +85,9 @@ final class Driver {
         /// Asks whether the server still has these messages of the user.
         case confirmation([MessageReference])
         case nothing
+
+        /// Whether the request fails with the connection, instead of being sent again on the next one.
+        var failsWithConnection: Bool { if case .reply = self { true } else { false } }
     }
 
     /// A request that waits for the connection.
@@ -242,6 +245,7 @@ final class Driver {
     private func tick(now: Date) async {
         outboxWakesAt = nil
         await perform(lifecycle.tick(now: now))
+        await moveIfDue(now: now)
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
         tickTyping(now: now)

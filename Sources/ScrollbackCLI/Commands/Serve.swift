@@ -12,7 +12,8 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             The first start creates the data directory with a secret that signs tokens (secrets.json) and an \
             administrator token (admin.key). On SIGTERM or SIGINT, the server completes pending requests, asks clients \
-            to reconnect, and exits with status 0.
+            to reconnect, and exits with status 0. One of several nodes first gives its clients time to connect to \
+            another node.
 
             Options take precedence over environment variables (SCROLLBACK_HOST, SCROLLBACK_TLS_CERTIFICATE, …), and \
             these over the JSON file of --config ({"host": "0.0.0.0", "tls": {"certificate": "chain.pem"}}).
@@ -109,6 +110,8 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var limitOptions: LimitOptions
 
+    @OptionGroup var nodeOptions: NodeOptions
+
     @Option(
         help: "A file with a token that allows GET /metrics (default: only administrators' tokens). At least 16 bytes.")
     var metricsToken: String?
@@ -176,6 +179,7 @@ struct Serve: AsyncParsableCommand {
             }
 
             try limitOptions.apply(to: &options, settings)
+            try nodeOptions.apply(to: &options, settings)
             options.metricsToken = try (metricsToken ?? settings.string(forKey: "metrics.token")).map(readMetricsToken)
 
             options.announcesUploads =

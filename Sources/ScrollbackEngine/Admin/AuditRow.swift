@@ -24,6 +24,8 @@ package struct AuditRow: Hashable, Sendable {
         case putHook = "put-hook"
         case replaceHookSecret = "replace-hook-secret"
         case deleteHook = "delete-hook"
+        case drainNode = "drain-node"
+        case renewGeneration = "renew-generation"
     }
 
     /// The entry's number; 0 before it is stored.

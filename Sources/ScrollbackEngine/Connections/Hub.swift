@@ -163,6 +163,9 @@ package final class Hub: Sendable {
         event.encoded(checkpoint: latestCheckpoint.withLock { $0 })
     }
 
+    /// The number of connections whose users are known.
+    var openConnectionCount: Int { connectionsByUser.withLock { $0.values.reduce(0) { $0 + $1.count } } }
+
     /// Closes all connections.
     func closeAll(_ reason: CloseReason, _ text: String) {
         let all = connectionsByUser.withLock { $0.values.flatMap(\.self) }

@@ -42,6 +42,8 @@ package struct SessionServices: Sendable {
     ///
     /// Administrators are exempt.
     package var maximumConnections: Int?
+    /// Returns the time in milliseconds in which clients must connect to another server, or `nil` if this one goes on.
+    package var movesWithin: @Sendable () -> Int?
     /// Starts the removal of rows that no user can see.
     package var startCleanup: @Sendable () -> Void
 
@@ -50,6 +52,7 @@ package struct SessionServices: Sendable {
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
         offload: @escaping PoolOffload, heartbeat: Int = 30,
         limiter: RateLimiter? = nil, maximumConnections: Int? = nil,
+        movesWithin: @escaping @Sendable () -> Int? = { nil },
         startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
@@ -58,6 +61,7 @@ package struct SessionServices: Sendable {
         self.heartbeat = heartbeat
         self.limiter = limiter
         self.maximumConnections = maximumConnections
+        self.movesWithin = movesWithin
         self.startCleanup = startCleanup
     }
 }
@@ -290,6 +294,12 @@ package final class Session: Connection {
         state.withLock { $0.ignoresInput = true }
     }
 
+    /// Asks the client to connect to another server, if this one stops soon and the session is ready.
+    package func askToMove() {
+        guard state.withLock({ $0.isOpen && $0.isReady }), let milliseconds = services.movesWithin() else { return }
+        transport.send(ServerFrame.encodeMoving(within: milliseconds))
+    }
+
     /// Ends the session after its socket was closed.
     package func disconnected() {
         _ = end()
@@ -439,6 +449,8 @@ package final class Session: Connection {
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
             for frame in frames { request(frame) }
         }
+        // The server may have asked the other clients before this one was ready.
+        askToMove()
     }
 
     /// Closes the connection if its user has too many, not counting one that this connection replaces.

@@ -51,6 +51,7 @@ extension Engine {
             send(directory.beat)
             return directory.removeSilentNodes(now: Self.uptime)
         }
+        if let info = nodeInfo { node?.send(.about(info)) }
         presenceChangedElsewhere(gone ?? [])
     }
 
@@ -76,6 +77,10 @@ extension Engine {
                 session.close(.replaced)
             }
         case .close(let user, let device): closeSessions(of: user, device: device)
+        case .about(let info): node?.withDirectory { directory, _ in directory.receive(info, now: Self.uptime) }
+        case .drain(let id): if id == nodeInfo?.id { node?.beginDrain() }
+        case .left(let id):
+            presenceChangedElsewhere(node?.withDirectory { directory, _ in directory.remove(id) } ?? [])
         }
     }
 

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import ScrollbackModel
 import Synchronization
 
@@ -16,16 +16,26 @@ package final class Node: Sendable {
     private let bus = Mutex<(any NodeBus)?>(nil)
     private let directory: Mutex<NodeDirectory>
     private let signalled = Mutex<(@Sendable (NodeSignal) -> Void)?>(nil)
+    private let about: Mutex<NodeInfo>
+    /// When the node last had all commits of the store, on a clock that is never set.
+    private let caughtUpAt = Mutex(ContinuousClock.now)
+    private let drain = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Joins the nodes of a store.
-    package init(_ store: any SharedStore) throws {
+    ///
+    /// - Parameters:
+    ///   - name: The name of the node in lists and commands.
+    ///   - version: The version of the server.
+    package init(_ store: any SharedStore, name: String = "", version: String = "", now: Date = Date()) throws {
         self.store = store
         let number = try store.lastCommit
         guard let newest = try store.notes(from: number).notes.first, newest.number == number else {
             throw ChatError(.internalError, "The store has no note of its newest commit.")
         }
         order = Mutex(CommitOrder(after: number, id: newest.id))
-        directory = Mutex(NodeDirectory(own: .random()))
+        let id = NodeID.random()
+        directory = Mutex(NodeDirectory(own: id))
+        about = Mutex(NodeInfo(id: id, name: name, version: version, startedAt: Int64(now.timeIntervalSince1970)))
     }
 
     /// Sets the bus to the other nodes; without one, they find this node's commits in the store.
@@ -35,6 +45,9 @@ package final class Node: Sendable {
     package var mustPoll: Bool {
         order.withLock { $0.hasGap } || bus.withLock { $0 }?.isConnected != true
     }
+
+    /// Whether this node receives messages of the others now.
+    var busIsConnected: Bool { bus.withLock { $0 }?.isConnected == true }
 
     /// Begins to apply the effects of other nodes' commits, and to take their signals.
     ///
@@ -57,6 +70,40 @@ package final class Node: Sendable {
         get { leads.load(ordering: .relaxed) }
         set { leads.store(newValue, ordering: .relaxed) }
     }
+
+    // MARK: Stopping
+
+    /// What the node reports about itself, without the number of its connections.
+    var info: NodeInfo {
+        var info = about.withLock { $0 }
+        info.isLeader = isLeader
+        let lag = caughtUpAt.withLock { $0 }.duration(to: .now)
+        info.lag = Int(max(0, lag / .milliseconds(1)))
+        return info
+    }
+
+    /// Sets the URL at which the node listens.
+    package func listens(at address: String) { about.withLock { $0.address = address } }
+
+    /// Sets what an administrator's request to drain this node calls.
+    ///
+    /// - Parameter drain: It can be called more than once.
+    package func onDrain(_ drain: @escaping @Sendable () -> Void) { self.drain.withLock { $0 = drain } }
+
+    /// Begins to stop the node, as the signal SIGTERM does.
+    func beginDrain() { drain.withLock { $0 }?() }
+
+    /// Reports to the other nodes that this one stops.
+    func setDraining() { about.withLock { $0.isDraining = true } }
+
+    /// Whether clients of this node have other nodes to move to, as far as it knows.
+    package var hasOthers: Bool {
+        // Without the bus, the node does not know the others.
+        directory.withLock { $0.hasOthers } || bus.withLock { $0 }?.isConnected == false
+    }
+
+    /// Reports to the other nodes that this one has stopped.
+    package func leave() { send(.left(about.withLock { $0.id })) }
 
     // MARK: Commits of other nodes
 
@@ -90,6 +137,7 @@ package final class Node: Sendable {
             try take(page, from: number)
             hasMore = page.hasMore
         }
+        caughtUpAt.withLock { $0 = .now }
     }
 
     /// Delivers all commits up to the newest one, if this node does not know it yet.

@@ -55,6 +55,7 @@ package struct NodeDirectory: Sendable {
         /// Parts that were received, until the last one arrives.
         var parts: (number: Int64, count: Int, users: [UserID: ConnectedUser])?
         var messageAt: Double
+        var info: NodeInfo?
     }
 
     package let own: NodeID
@@ -89,6 +90,33 @@ package struct NodeDirectory: Sendable {
                 from: own, number: number, part: part, isLast: part == starts.count - 1,
                 Dictionary(some.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 }))
         }
+    }
+
+    // MARK: Other nodes
+
+    /// Whether another node runs.
+    package var hasOthers: Bool { !others.isEmpty }
+
+    /// What the other nodes reported about themselves, sorted by name.
+    package var infos: [NodeInfo] {
+        others.values.compactMap(\.info).sorted { ($0.name, $0.id.bits) < ($1.name, $1.id.bits) }
+    }
+
+    /// Takes what another node reports about itself.
+    ///
+    /// - Parameter now: The time of a clock that is never set, in seconds.
+    package mutating func receive(_ info: NodeInfo, now: Double) {
+        guard info.id != own else { return }
+        others[info.id, default: Other(messageAt: now)].info = info
+        others[info.id]?.messageAt = now
+    }
+
+    /// Removes a node that has stopped.
+    ///
+    /// - Returns: The users who may have gone offline.
+    package mutating func remove(_ node: NodeID) -> [UserID] {
+        let users = others.removeValue(forKey: node)?.users ?? [:]
+        return users.filter(\.value.isOnline).keys.sorted()
     }
 
     // MARK: Users of other nodes

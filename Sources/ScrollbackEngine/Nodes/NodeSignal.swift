@@ -14,6 +14,12 @@ package enum NodeSignal: Hashable, Sendable {
     case blockChanged(UserID, UserID)
     /// An administrator closes the connections of a user, or those of one device.
     case close(UserID, device: String?)
+    /// What a node reports about itself, every second.
+    case about(NodeInfo)
+    /// An administrator asks a node to stop.
+    case drain(NodeID)
+    /// A node has stopped.
+    case left(NodeID)
 
     /// The JSON form.
     package var bytes: [UInt8] {
@@ -62,6 +68,18 @@ package enum NodeSignal: Hashable, Sendable {
                 writer.field("signal", "close")
                 writer.field("user", user)
                 writer.field("device", device)
+            case .about(let info):
+                writer.field("signal", "about")
+                writer.field("from", Epoch(rawValue: info.id.bits))
+                info.writeMembers(to: &writer)
+                writer.field("startedAt", info.startedAt)
+                writer.field("lag", info.lag)
+            case .drain(let node):
+                writer.field("signal", "drain")
+                writer.field("to", Epoch(rawValue: node.bits))
+            case .left(let node):
+                writer.field("signal", "left")
+                writer.field("from", Epoch(rawValue: node.bits))
             }
         }
         return writer.bytes
@@ -102,6 +120,7 @@ package enum NodeSignal: Hashable, Sendable {
         var device: String?
         var isTyping = false
         var excluded: Set<UserID> = []
+        var info = NodeInfo(id: NodeID(bits: 0), name: "", version: "", startedAt: 0)
 
         mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
             switch name {
@@ -119,6 +138,20 @@ package enum NodeSignal: Hashable, Sendable {
             case "isTyping": isTyping = try value.bool()
             case "excluded":
                 try value.array { (value) throws(ChatError) in excluded.insert(UserID(known: try value.string())) }
+            default: try readInfo(name, &value)
+            }
+        }
+
+        private mutating func readInfo(_ name: String, _ value: inout JSONReader) throws(ChatError) {
+            switch name {
+            case "name": info.name = try value.string()
+            case "address": info.address = try value.string()
+            case "version": info.version = try value.string()
+            case "startedAt": info.startedAt = try value.counter()
+            case "connections": info.connections = Int(try value.counter())
+            case "lag": info.lag = Int(try value.counter())
+            case "isLeader": info.isLeader = try value.bool()
+            case "isDraining": info.isDraining = try value.bool()
             default: try value.skip()
             }
         }
@@ -166,6 +199,12 @@ package enum NodeSignal: Hashable, Sendable {
             case "blockChanged":
                 return .blockChanged(try user.required("user"), try other.required("other"))
             case "close": return .close(try user.required("user"), device: device)
+            case "about":
+                var info = info
+                info.id = try node.required("from")
+                return .about(info)
+            case "drain": return .drain(try node.required("to"))
+            case "left": return .left(try node.required("from"))
             default: return nil
             }
         }

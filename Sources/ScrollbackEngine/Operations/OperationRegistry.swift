@@ -27,7 +27,8 @@ package enum OperationRegistry {
         ListUserScheduled.self, CancelUserScheduled.self,
         GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
         PutIncomingWebhook.self, ListIncomingWebhooks.self, ReplaceIncomingWebhookSecret.self,
-        DeleteIncomingWebhook.self, ListAudit.self,
+        DeleteIncomingWebhook.self,
+        ListAudit.self, ListNodes.self, DrainNode.self, RenewGeneration.self,
     ]
 
     private static let messages: [any Executable.Type] = [

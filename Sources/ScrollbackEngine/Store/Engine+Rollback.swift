@@ -23,6 +23,20 @@ extension Engine {
         }
     }
 
+    /// Renews the generation on an administrator's request, because the store was put back to an earlier state, and
+    /// closes all connections.
+    ///
+    /// Messages since the start of the last incarnation may be lost.
+    ///
+    /// - Returns: The new generation.
+    func renewGeneration(in transaction: Transaction) throws -> UInt64 {
+        let row = IncarnationRow.renewing(
+            at: clock(), commit: transaction.commit, newest: transaction.newest,
+            lostAfter: try transaction.store.incarnations().last?.newest ?? Timetoken(rawValue: 0))
+        try begin(row, in: transaction, after: nil)
+        return row.generation
+    }
+
     /// Begins a new incarnation if the system clock jumped, which shows that a virtual machine was resumed from a
     /// snapshot.
     ///

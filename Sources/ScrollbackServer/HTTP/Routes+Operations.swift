@@ -11,6 +11,13 @@ final class Readiness: Sendable {
         get { value.load(ordering: .relaxed) }
         set { value.store(newValue, ordering: .relaxed) }
     }
+
+    private let moves = Atomic<Bool>(false)
+    /// Whether clients move to other nodes, so that each HTTP connection ends with its next response.
+    var clientsMove: Bool {
+        get { moves.load(ordering: .relaxed) }
+        set { moves.store(newValue, ordering: .relaxed) }
+    }
 }
 
 extension Route {

@@ -115,7 +115,8 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
     let files = WebFile.all.filter { scope.acceptsAdministrators || !$0.isForAdministrators }
     router.add(
         middleware: ProblemMiddleware(
-            routes: routes, files: files, metrics: scope.metrics, allowedOrigins: scope.allowedOrigins))
+            routes: routes, files: files, metrics: scope.metrics, allowedOrigins: scope.allowedOrigins,
+            readiness: scope.readiness))
     for route in routes {
         var scope = scope
         scope.access = route.access
@@ -170,6 +171,7 @@ private struct ProblemMiddleware: RouterMiddleware {
     let files: [WebFile]
     let metrics: ServerMetrics
     let allowedOrigins: AllowedOrigins
+    let readiness: Readiness
 
     func handle(
         _ request: Request, context: BasicRequestContext,
@@ -209,7 +211,7 @@ private struct ProblemMiddleware: RouterMiddleware {
             response.body = .init()
             if let length { response.headers[.contentLength] = String(length) }
         }
-        if Exchange.current?.mustClose == true { response.headers[.connection] = "close" }
+        if Exchange.current?.mustClose == true || readiness.clientsMove { response.headers[.connection] = "close" }
         if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
         return response
     }

@@ -13,7 +13,7 @@ struct Nodes {
     init?(_ store: any ServerStore, _ options: ServerOptions) throws {
         guard options.busURL != nil, let store = store as? PostgresStore else { return nil }
         self.store = store
-        node = try Node(store)
+        node = try Node(store, name: options.nodeName, version: Server.version)
     }
 
     /// Replaces the keys of this data directory by those of the other nodes, if there are any.

@@ -16,6 +16,8 @@ final class WebSockets: Sendable {
         var lanes: [ObjectIdentifier: EventLoopLane] = [:]
         var sessions: [ObjectIdentifier: Session] = [:]
         var isClosing = false
+        /// The end of the time in which clients must connect to another node.
+        var moveEnd: ContinuousClock.Instant?
     }
 
     init(scope: RequestScope, options: ServerOptions, budget: OutboundBudget) {
@@ -51,6 +53,23 @@ final class WebSockets: Sendable {
         }
         if isClosing { session.close(.restarting) }
         return (raw, handler)
+    }
+
+    /// The number of open WebSockets.
+    var count: Int { state.withLock { $0.sessions.count } }
+
+    /// Asks all clients, and those that connect from now on, to connect to another node within a time.
+    func askToMove(within window: Duration) {
+        let sessions = state.withLock { state in
+            state.moveEnd = .now + window
+            return Array(state.sessions.values)
+        }
+        for session in sessions { session.askToMove() }
+    }
+
+    /// The rest of the time in which clients must connect to another node, in milliseconds.
+    private var movesWithin: Int? {
+        state.withLock { $0.moveEnd }.map { Int(max(0, ContinuousClock.now.duration(to: $0) / .milliseconds(1))) }
     }
 
     /// Closes all connections: stops reading, answers the messages already received, sends close frames, and waits up
@@ -98,6 +117,6 @@ final class WebSockets: Sendable {
             },
             offload: { [weak handler] pool, owner, work in handler?.offload(pool, owner, work) },
             heartbeat: options.heartbeat, limiter: scope.limiter, maximumConnections: options.connectionsPerUser,
-            startCleanup: { [scope] in scope.tidy.runNow() })
+            movesWithin: { [weak self] in self?.movesWithin }, startCleanup: { [scope] in scope.tidy.runNow() })
     }
 }

@@ -36,12 +36,22 @@ package struct ConnectionLifecycle: Sendable {
     private var lastImmediateReconnect = Date.distantPast
     /// The time at which requests that failed temporarily are retried.
     private var retryAt: Date?
+    /// The time to move to another server, and the latest time if requests wait for answers.
+    private var move: (at: Date, latest: Date)?
+    /// The end of the time in which a client that moves to another server still counts as online.
+    private var moveEnd: Date?
+
+    /// How long the phase stays published as online while the client moves to another server, in seconds.
+    package static let maximumMove: TimeInterval = 1
 
     package init(user: UserID) {
         self.user = user
     }
 
     package var isOnline: Bool { phase == .online }
+
+    /// Whether the client moves to another server, and is not online for less than ``maximumMove``.
+    package var isMoving: Bool { moveEnd != nil }
 }
 
 // MARK: Connecting
@@ -110,14 +120,19 @@ extension ConnectionLifecycle {
         heartbeatInterval = max(1, heartbeat)
         backoff.reset()
         hasRefreshedToken = false
-        return [.publishPhase] + (isActive == sentActivity ? [] : [.sendActivity(isActive)]) + [.resume]
+        let published = publishPhase()
+        moveEnd = nil
+        return published + (isActive == sentActivity ? [] : [.sendActivity(isActive)]) + [.resume]
     }
 
     private mutating func open() -> [ConnectionAction] {
         generation += 1
         phase = .opening
-        return [.publishPhase, .requestToken(generation: generation)]
+        return publishPhase() + [.requestToken(generation: generation)]
     }
+
+    /// Publishes the phase, unless the client moves to another server and still counts as online.
+    private func publishPhase() -> [ConnectionAction] { isMoving ? [] : [.publishPhase] }
 
     private mutating func wait(
         _ retryAfter: TimeInterval?, spreadOver spread: TimeInterval? = nil, _ now: Date,
@@ -125,7 +140,7 @@ extension ConnectionLifecycle {
     ) -> [ConnectionAction] {
         let until = now + (retryAfter ?? backoff.next(spreadOver: spread, using: &generator))
         phase = .waiting(until: until)
-        return [.publishPhase, .wake(at: until)]
+        return publishPhase() + [.wake(at: until)]
     }
 }
 
@@ -171,14 +186,56 @@ extension ConnectionLifecycle {
 
     /// Handles the passing of time.
     package mutating func tick(now: Date) -> [ConnectionAction] {
-        if case .waiting(let until) = phase, until <= now { return open() }
-        guard let date = retryAt, date <= now else { return [] }
+        let published = endMove(now: now)
+        if case .waiting(let until) = phase, until <= now { return published + open() }
+        guard let date = retryAt, date <= now else { return published }
         retryAt = nil
-        return [.retryRequests]
+        return published + [.retryRequests]
     }
 
     private func scheduleHeartbeat() -> ConnectionAction {
         .scheduleHeartbeat(generation: generation, after: heartbeatInterval)
+    }
+}
+
+// MARK: Moving to another server
+
+extension ConnectionLifecycle {
+    /// Handles the request of a server that stops soon to connect again.
+    ///
+    /// - Parameter within: The time in seconds in which the client moves, at a random moment.
+    package mutating func moving(
+        within: TimeInterval, now: Date, using generator: inout some RandomNumberGenerator
+    ) -> [ConnectionAction] {
+        guard isOnline, move == nil else { return [] }
+        let at = now + TimeInterval.random(in: 0...max(0, within), using: &generator)
+        let latest = now + max(0, within)
+        move = (at, latest)
+        return [.wake(at: at), .wake(at: latest)]
+    }
+
+    /// Opens the next connection if it is time to move to another server.
+    ///
+    /// Call this after each ``tick(now:)``, and after each answer.
+    ///
+    /// - Parameter awaitsAnswers: Whether requests would fail with the connection. The client then waits for their
+    ///   answers, until the latest time.
+    package mutating func moveIfDue(now: Date, awaitsAnswers: @autoclosure () -> Bool) -> [ConnectionAction] {
+        guard isOnline, let move, move.at <= now, move.latest <= now || !awaitsAnswers() else { return [] }
+        return moveNow(now)
+    }
+
+    private mutating func moveNow(_ now: Date) -> [ConnectionAction] {
+        let end = now + Self.maximumMove
+        moveEnd = end
+        return disconnect() + open() + [.wake(at: end)]
+    }
+
+    /// Publishes the phase if the move takes too long.
+    private mutating func endMove(now: Date) -> [ConnectionAction] {
+        guard let end = moveEnd, end <= now else { return [] }
+        moveEnd = nil
+        return [.publishPhase]
     }
 }
 
@@ -203,6 +260,8 @@ extension ConnectionLifecycle {
         case 4009:
             return reject(ChatError(.closed, "Another connection with the same device ID replaced this one."))
         case 4010: return reject(Self.signedOut(reason))
+        // The server has already spread the reconnects.
+        case 1012 where move != nil: return moveNow(now)
         case 1012: return disconnect() + wait(nil, spreadOver: 5, now, &generator)
         default: return drop(now: now, using: &generator)
         }
@@ -220,12 +279,14 @@ extension ConnectionLifecycle {
         generation += 1
         phase = .idle
         retryAt = nil
+        move = nil
         return [.disconnect]
     }
 
     private mutating func reject(_ error: ChatError) -> [ConnectionAction] {
         let actions = disconnect()
         phase = .rejected(error)
+        moveEnd = nil
         return actions + [.publishPhase]
     }
 

@@ -7,6 +7,8 @@ package enum ServerFrame: Sendable {
     case result(ref: Int64, body: [UInt8])
     case error(ref: Int64?, ChatError)
     case event(ServerEvent)
+    /// The server stops soon: the client must connect again, at a random moment in the next `within` milliseconds.
+    case moving(within: Int)
     /// A frame of a type that this version does not know.
     case unknown(String)
 
@@ -131,6 +133,13 @@ extension ServerFrame {
         }
     }
 
+    /// Encodes the request to connect again.
+    ///
+    /// - Parameter milliseconds: The time from which the client takes a random moment, at most 3,600,000.
+    package static func encodeMoving(within milliseconds: Int) -> [UInt8] {
+        frame("moving") { $0.field("within", milliseconds) }
+    }
+
     /// - Parameter checkpoint: The checkpoint of a commit that is at least as new as the answer.
     package static func encodeResult(
         ref: Int64, checkpoint: String? = nil, _ members: (inout JSONWriter) -> Void
@@ -189,10 +198,21 @@ extension ServerFrame {
         case "welcome": return .welcome(try Welcome(from: &reader))
         case "result": return .result(ref: try ref.required("ref"), body: bytes)
         case "error": return .error(ref: ref, try ChatError(problem: &reader))
+        case "moving": return .moving(within: try decodeMoving(&reader))
         default:
             guard let event = try ServerEvent.decode(name, &reader) else { return .unknown(name) }
             return .event(event)
         }
+    }
+
+    private static func decodeMoving(_ reader: inout JSONReader) throws(ChatError) -> Int {
+        var within: Int64?
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "within" else { return try value.skip() }
+            within = try value.counter()
+            guard (0...3_600_000).contains(within ?? 0) else { throw value.mismatch("in 0...3600000 milliseconds") }
+        }
+        return Int(try within.required("within"))
     }
 }
 

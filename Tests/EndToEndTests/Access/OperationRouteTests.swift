@@ -42,6 +42,10 @@ private struct RouteCase: Sendable {
         "GET /v1/admin/connections": RouteCase("/v1/admin/connections"),
         "DELETE /v1/admin/connections/{user}": RouteCase("/v1/admin/connections/{NEW}"),
         "DELETE /v1/admin/connections/{user}/{device}": RouteCase("/v1/admin/connections/{NEW}/phone"),
+        // The server has its store for itself.
+        "GET /v1/admin/nodes": RouteCase("/v1/admin/nodes", status: 409...409),
+        "POST /v1/admin/nodes/{node}/drain": RouteCase("/v1/admin/nodes/1/drain", status: 409...409),
+        "POST /v1/admin/generation": RouteCase("/v1/admin/generation", #"{"generation":"1"}"#, status: 409...409),
         "GET /v1/admin/jobs/{id}": RouteCase("/v1/admin/jobs/999999", status: 404...404),
         "GET /v1/blocks": RouteCase("/v1/blocks"),
         "PUT /v1/blocks/{user}": RouteCase("/v1/blocks/{OTHER}"),

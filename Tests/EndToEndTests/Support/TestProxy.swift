@@ -19,7 +19,10 @@ final class TestProxy: Sendable {
 
     private final class SharedState: Sendable {
         let value: Mutex<State>
-        init(_ speed: Speed) { value = Mutex(State(speed: speed)) }
+        init(_ speed: Speed, _ ports: [Int]) { value = Mutex(State(speed: speed, ports: ports)) }
+
+        /// The port of a random server.
+        var port: Int { value.withLock { $0.ports.randomElement() ?? 0 } }
 
         /// Counts forwarded bytes, and holds or cuts the proxy at the configured counts.
         func carried(_ bytes: Int, isUp: Bool) {
@@ -50,6 +53,7 @@ final class TestProxy: Sendable {
 
     private struct State {
         var speed: Speed
+        var ports: [Int]
         var pairs: [ObjectIdentifier: Pair] = [:]
         var connections = 0
         var carried = 0
@@ -66,12 +70,11 @@ final class TestProxy: Sendable {
 
     /// Starts a proxy that gives each connection to a random server.
     init(to servers: [RunningServer], speed: Speed = .full) async throws {
-        let state = SharedState(speed)
+        let state = SharedState(speed, servers.map(\.port))
         self.state = state
-        let ports = servers.map(\.port)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.socketOption(.so_sndbuf), value: 16 * 1024)
-            .childChannelInitializer { client in Self.connect(client, to: ports.randomElement() ?? 0, state) }
+            .childChannelInitializer { client in Self.connect(client, to: state.port, state) }
             .bind(host: "127.0.0.1", port: 0).get()
     }
 
@@ -81,6 +84,9 @@ final class TestProxy: Sendable {
     }
 
     var url: URL { URL(string: "http://127.0.0.1:\(listener.localAddress?.port ?? 0)")! }
+
+    /// Gives new connections to other servers.
+    func send(to servers: [RunningServer]) { state.value.withLock { $0.ports = servers.map(\.port) } }
 
     /// The number of connections that clients have made through the proxy.
     var connections: Int { state.value.withLock { $0.connections } }

@@ -74,6 +74,11 @@ extension WireScript {
         root GET /v1/admin/connections?<<cursor=x || limit=x || user=>>
         alice <<DELETE /v1/admin/connections/alice || DELETE /v1/admin/connections/alice/phone>>
         root <<DELETE /v1/admin/connections/%01 || DELETE /v1/admin/connections/alice/%01>>
+        # Nodes
+        root <<GET /v1/admin/nodes || POST /v1/admin/nodes/1/drain || POST /v1/admin/generation {"generation":"1"}>>
+        <<- || alice>> GET /v1/admin/nodes
+        alice <<POST /v1/admin/nodes/1/drain || POST /v1/admin/generation {"generation":"1"}>>
+        root <<POST /v1/admin/nodes/n1/drain || POST /v1/admin/generation {} || POST /v1/admin/generation not JSON>>
         # Erasure
         dave PUT /v1/users/dave {"name":"Dave"}
         root DELETE /v1/users/dave?messages=erase => job:id

@@ -136,4 +136,19 @@ struct NodeDirectoryTests {
             }
         }
     }
+
+    @Test("Nodes are listed by name until they stop or are silent for ten seconds")
+    func infos() {
+        var directory = NodeDirectory(own: here)
+        func info(_ bits: UInt64, _ name: String) -> NodeInfo {
+            NodeInfo(id: NodeID(bits: bits), name: name, version: "1", startedAt: 9)
+        }
+        #expect(!directory.hasOthers)
+        for (bits, name) in [(1, "own"), (2, "b"), (3, "a")] { directory.receive(info(UInt64(bits), name), now: 0) }
+        #expect(directory.hasOthers && directory.infos.map(\.name) == ["a", "b"])
+        directory.receive(info(2, "c"), now: 9)
+        _ = directory.removeSilentNodes(now: 11)
+        #expect(directory.infos.map(\.name) == ["c"])
+        #expect(directory.remove(there) == [] && !directory.hasOthers)
+    }
 }

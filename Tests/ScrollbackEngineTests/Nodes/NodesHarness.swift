@@ -14,7 +14,7 @@ final class NodesHarness: Sendable {
         store = MemoryStore(generation: 0x5EED, clock: { [clock] in clock.now })
         let key = Checkpoints.makeKey()
         nodes = try (0..<count).map { [store, bus, clock] index in
-            let node = try Node(store)
+            let node = try Node(store, name: "n\(index)", version: "1.0")
             node.connect(to: bus.endpoint(of: node))
             return try EngineHarness(
                 store: store, node: node, clock: clock, idsAbove: UInt64(index) << 32, checkpointKey: key)

@@ -116,6 +116,80 @@ struct ConnectionLifecycleTests {
         }
     }
 
+    @Test("A client moves to another server at a random moment of the requested time, and counts as online")
+    mutating func moves() throws {
+        var moments: Set<Date> = []
+        for _ in 1...50 {
+            var lifecycle = online()
+            let actions = lifecycle.moving(within: 5, now: noon, using: &random)
+            guard case .wake(let at) = actions.first else {
+                Issue.record("\(actions)")
+                return
+            }
+            #expect(actions == [.wake(at: at), .wake(at: noon + 5)])
+            #expect((0...5).contains(at.timeIntervalSince(noon)))
+            moments.insert(at)
+            #expect(lifecycle.moveIfDue(now: at - 0.01, awaitsAnswers: false) == [])
+            #expect(
+                lifecycle.moveIfDue(now: at, awaitsAnswers: false) == [
+                    .disconnect, .requestToken(generation: 3), .wake(at: at + 1),
+                ])
+            #expect(lifecycle.isMoving && !lifecycle.isOnline)
+            _ = lifecycle.tokenReceived(3, .success("t"), now: at, using: &random)
+            _ = lifecycle.opened(3, now: at)
+            #expect(lifecycle.welcomed(as: me, heartbeat: 20) == [.resume])
+            #expect(lifecycle.tick(now: at + 1) == [] && !lifecycle.isMoving)
+            #expect(lifecycle.moveIfDue(now: at + 9, awaitsAnswers: false) == [])
+        }
+        #expect(moments.count > 40)
+    }
+
+    @Test("A client waits for answers before it moves, but not longer than requested")
+    mutating func movesAfterAnswers() {
+        var lifecycle = online()
+        _ = lifecycle.moving(within: 5, now: noon, using: &random)
+        #expect(lifecycle.moveIfDue(now: noon + 4.9, awaitsAnswers: true) == [])
+        #expect(lifecycle.moveIfDue(now: noon + 5, awaitsAnswers: true).first == .disconnect)
+    }
+
+    @Test("A move that takes over a second is published, and the failed attempts have the usual delays")
+    mutating func slowMove() throws {
+        var lifecycle = online()
+        _ = lifecycle.moving(within: 0, now: noon, using: &random)
+        _ = lifecycle.moveIfDue(now: noon, awaitsAnswers: false)
+        let failed = lifecycle.openFailed(3, unreachable, now: noon, using: &random)
+        let retry = try #require(until(lifecycle))
+        #expect(failed == [.disconnect, .wake(at: retry)])
+        #expect((0.25...0.5).contains(retry.timeIntervalSince(noon)))
+        #expect(lifecycle.tick(now: retry) == [.requestToken(generation: 5)])
+        #expect(lifecycle.tick(now: noon + 1) == [.publishPhase])
+        #expect(!lifecycle.isMoving)
+    }
+
+    @Test("A client that was asked to move opens the next connection at once if the server closes this one")
+    mutating func closedWhileMoving() {
+        var lifecycle = online()
+        _ = lifecycle.moving(within: 5, now: noon, using: &random)
+        let actions = lifecycle.closed(1, code: 1012, reason: "", now: noon, using: &random)
+        #expect(actions == [.disconnect, .requestToken(generation: 3), .wake(at: noon + 1)])
+        // The next server restarts, too, without a request to move.
+        _ = lifecycle.closed(3, code: 1012, reason: "", now: noon, using: &random)
+        #expect(until(lifecycle) != nil)
+    }
+
+    @Test("A client that is not online ignores the request to move, and a second request")
+    mutating func ignoredMoves() {
+        var lifecycle = connecting()
+        #expect(lifecycle.moving(within: 5, now: noon, using: &random) == [])
+        reachOnline(&lifecycle)
+        #expect(lifecycle.moving(within: 5, now: noon, using: &random).count == 2)
+        #expect(lifecycle.moving(within: 5, now: noon, using: &random) == [])
+        _ = lifecycle.drop(now: noon, using: &random)
+        _ = lifecycle.tick(now: noon + 60)
+        reachOnline(&lifecycle)
+        #expect(lifecycle.moveIfDue(now: noon + 60, awaitsAnswers: false) == [])
+    }
+
     @Test("A slow client reconnects at once if it was online, and with a delay otherwise")
     mutating func slowClient() {
         var lifecycle = online()
@@ -211,7 +285,7 @@ private struct RandomConnection {
         now += Double.random(in: 0...20, using: &random)
         let generation = Int.random(in: 0..<3, using: &random) == 0 ? lifecycle.generation - 1 : lifecycle.generation
         let isCurrent = generation == lifecycle.generation
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<14, using: &random) {
         case 0: try perform(lifecycle.connect())
         case 1: try perform(lifecycle.reconnectNow(now: now))
         case 2, 3: try answerTokenRequest(succeeds: random.chance(80))
@@ -227,6 +301,8 @@ private struct RandomConnection {
             guard let generation = heartbeats.popLast() else { break }
             try perform(lifecycle.heartbeat(generation, now: now, using: &random))
         case 10: lifecycle.received(now: now)
+        case 11: try perform(lifecycle.moving(within: 10, now: now, using: &random))
+        case 12: try perform(lifecycle.moveIfDue(now: now, awaitsAnswers: random.chance(50)))
         default: try perform(lifecycle.tick(now: now))
         }
     }
@@ -282,14 +358,14 @@ private struct RandomConnection {
                 try #require(connection == lifecycle.generation, "A frame is sent without a connection.")
             case .scheduleHeartbeat(let generation, _): heartbeats.append(generation)
             case .disconnect: connection = nil
-            case .wake(let date):
+            case .wake(let date) where lifecycle.phase == .waiting(until: date):
                 // The upper bound of the delay doubles until the next success, up to 30 seconds.
                 let bound = min(30, 0.5 * pow(2, Double(failures)))
                 failures += 1
                 let range = isSpread ? 0...5 : bound / 2...bound
                 try #require(
                     (range.lowerBound - 0.001...range.upperBound + 0.001).contains(date.timeIntervalSince(now)))
-            case .retryRequests, .publishPhase: break
+            case .wake, .retryRequests, .publishPhase: break
             }
         }
     }

@@ -32,7 +32,9 @@ struct RecordedConnection {
             }
         history.record(
             call, arguments, random: random.fractions.takeDrawn(), returned: returned,
-            state: ["phase": phase, "generation": machine.generation.vector])
+            state: [
+                "phase": phase, "generation": machine.generation.vector, "isMoving": machine.isMoving.vector,
+            ])
     }
 
     private mutating func record(_ call: String, _ arguments: VectorValue, _ actions: [ConnectionAction]) {
@@ -45,7 +47,7 @@ struct RecordedConnection {
         if random.chance(20) { random.advance(to: wakeAt) }
         let now = random.now
         let generation = random.chance(90) ? machine.generation : machine.generation - 1
-        switch (machine.phase, random.below(21)) {
+        switch (machine.phase, random.below(24)) {
         case (.opening, 0..<8): receiveToken(generation)
         case (.opening, 8..<12):
             record(
@@ -85,6 +87,14 @@ struct RecordedConnection {
             let retryAfter = random.flag() ? random.pick([0.25, 2, 7.5]) : nil
             let actions = machine.drop(retryAfter: retryAfter, now: now, using: &random.fractions)
             record("drop", ["retryAfter": retryAfter.vector, "now": now.vector], actions)
+        case (_, 21):
+            let within = random.pick([0, 0.5, 4])
+            let actions = machine.moving(within: within, now: now, using: &random.fractions)
+            record("moving", ["within": (within * 1000).vector, "now": now.vector], actions)
+        case (_, 22..<24):
+            let awaitsAnswers = random.flag()
+            let actions = machine.moveIfDue(now: now, awaitsAnswers: awaitsAnswers)
+            record("moveIfDue", ["now": now.vector, "awaitsAnswers": awaitsAnswers.vector], actions)
         default:
             if random.chance(80) { return }
             record("disconnect", [:], machine.disconnect())

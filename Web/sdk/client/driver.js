@@ -279,6 +279,7 @@ export class Driver {
   async #tick(due) {
     const now = Math.max(this.now, due);
     await this.perform(this.lifecycle.tick(now));
+    await this.#moveIfDue(now);
     await this.outbox.tick(now);
     this.sync.tick(now);
     this.live.tick(now);
@@ -472,6 +473,17 @@ export class Driver {
     }
   }
 
+  /**
+   * Opens the next connection if the server asked for it and it is time.
+   *
+   * @param {number} now
+   */
+  async #moveIfDue(now) {
+    if (!this.lifecycle.mustMove) return;
+    const awaitsAnswers = [...this.#requests.values()].some(({ failsWithConnection }) => failsWithConnection);
+    await this.perform(this.lifecycle.moveIfDue(now, awaitsAnswers));
+  }
+
   /** Drops the connection and starts over. */
   async dropConnection() {
     await this.perform(this.lifecycle.drop(this.now, this.random));
@@ -518,17 +530,16 @@ export class Driver {
    * @param {(answer: Answer) => void} reply
    */
   async #ask(request, timeout, reply) {
-    if (this.lifecycle.phase.type === "waiting") await this.reconnectNow();
-    switch (this.lifecycle.phase.type) {
+    const { lifecycle } = this;
+    if (lifecycle.phase.type === "waiting" && !lifecycle.isMoving) await this.reconnectNow();
+    switch (lifecycle.phase.type) {
       case "online":
         return this.#request(request, timeout, reply, true);
       case "opening":
-      case "authenticating": {
-        const number = ++this.#lastWaiting;
-        this.#waiting.push(new WaitingRequest(number, request, this.now + timeout, reply));
-        return this.#post({ type: "waitTimedOut", number }, timeout);
-      }
+      case "authenticating":
+        return this.#wait(request, timeout, reply);
       case "waiting":
+        if (lifecycle.isMoving) return this.#wait(request, timeout, reply);
         return reply({ body: null, error: unreachable("The server can't be reached.") });
       case "idle":
         return reply({ body: null, error: unreachable("The client is not connected. Call connect() first.") });
@@ -538,6 +549,17 @@ export class Driver {
           error: unreachable("The server rejected this client. Call connect() to try again."),
         });
     }
+  }
+
+  /**
+   * @param {FrameRequest} request
+   * @param {number} timeout
+   * @param {(answer: Answer) => void} reply
+   */
+  #wait(request, timeout, reply) {
+    const number = ++this.#lastWaiting;
+    this.#waiting.push(new WaitingRequest(number, request, this.now + timeout, reply));
+    this.#post({ type: "waitTimedOut", number }, timeout);
   }
 
   /**
@@ -602,12 +624,18 @@ export class Driver {
       case "welcome":
         return await this.#welcomed(frame.welcome);
       case "result":
-        return await this.#answered(frame.ref, { body: frame.body, error: null });
+        await this.#answered(frame.ref, { body: frame.body, error: null });
+        return await this.#moveIfDue(this.now);
       case "error":
-        if (frame.ref !== null) return await this.#answered(frame.ref, { body: null, error: frame.error });
+        if (frame.ref !== null) {
+          await this.#answered(frame.ref, { body: null, error: frame.error });
+          return await this.#moveIfDue(this.now);
+        }
         return console.warn("Scrollback: the server rejected a frame.", frame.error);
       case "event":
         return await this.#eventReceived(frame.event);
+      case "moving":
+        return await this.perform(this.lifecycle.moving(frame.within, this.now, this.random));
       case "unknown":
         return;
     }

@@ -67,6 +67,21 @@ export class ConnectionLifecycle {
    * @type {number | null}
    */
   #retryAt = null;
+  /**
+   * The time to move to another server, and the latest time if requests wait for answers.
+   *
+   * @type {{ at: number, latest: number } | null}
+   */
+  #move = null;
+  /**
+   * The end of the time in which a client that moves to another server still counts as online.
+   *
+   * @type {number | null}
+   */
+  #moveEnd = null;
+
+  /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
+  static maximumMove = 1000;
 
   /** @type {ConnectionPhase} */
   phase = { type: "idle" };
@@ -79,6 +94,16 @@ export class ConnectionLifecycle {
 
   get isOnline() {
     return this.phase.type === "online";
+  }
+
+  /** Whether the server asked the client to move to another server. */
+  get mustMove() {
+    return this.#move !== null;
+  }
+
+  /** Whether the client moves to another server, and is not online for less than the maximum time of a move. */
+  get isMoving() {
+    return this.#moveEnd !== null;
   }
 
   // Connecting
@@ -168,14 +193,25 @@ export class ConnectionLifecycle {
     this.#hasRefreshedToken = false;
     /** @type {ConnectionAction[]} */
     const activity = this.#isActive === this.#sentActivity ? [] : [{ type: "sendActivity", isActive: this.#isActive }];
-    return [{ type: "publishPhase" }, ...activity, { type: "resume" }];
+    const published = this.#publishPhase();
+    this.#moveEnd = null;
+    return [...published, ...activity, { type: "resume" }];
   }
 
   /** @returns {ConnectionAction[]} */
   #open() {
     this.generation += 1;
     this.phase = { type: "opening" };
-    return [{ type: "publishPhase" }, { type: "requestToken", generation: this.generation }];
+    return [...this.#publishPhase(), { type: "requestToken", generation: this.generation }];
+  }
+
+  /**
+   * Publishes the phase, unless the client moves to another server and still counts as online.
+   *
+   * @returns {ConnectionAction[]}
+   */
+  #publishPhase() {
+    return this.isMoving ? [] : [{ type: "publishPhase" }];
   }
 
   /**
@@ -188,7 +224,7 @@ export class ConnectionLifecycle {
   #wait(retryAfter, spread, now, random) {
     const until = now + (retryAfter === undefined ? this.#backoff.next(random, spread) : retryAfter * 1000);
     this.phase = { type: "waiting", until };
-    return [{ type: "publishPhase" }, { type: "wake", at: until }];
+    return [...this.#publishPhase(), { type: "wake", at: until }];
   }
 
   // While connected
@@ -255,15 +291,71 @@ export class ConnectionLifecycle {
    * @returns {ConnectionAction[]}
    */
   tick(now) {
-    if (this.phase.type === "waiting" && this.phase.until <= now) return this.#open();
-    if (this.#retryAt === null || this.#retryAt > now) return [];
+    const published = this.#endMove(now);
+    if (this.phase.type === "waiting" && this.phase.until <= now) return [...published, ...this.#open()];
+    if (this.#retryAt === null || this.#retryAt > now) return published;
     this.#retryAt = null;
-    return [{ type: "retryRequests" }];
+    return [...published, { type: "retryRequests" }];
   }
 
   /** @returns {ConnectionAction} */
   #scheduleHeartbeat() {
     return { type: "scheduleHeartbeat", generation: this.generation, after: this.#heartbeatInterval };
+  }
+
+  // Moving to another server
+
+  /**
+   * Handles the request of a server that stops soon to connect again.
+   *
+   * @param {number} within The time in milliseconds in which the client moves, at a random moment.
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  moving(within, now, random) {
+    if (!this.isOnline || this.#move !== null) return [];
+    const at = now + random() * Math.max(0, within);
+    const latest = now + Math.max(0, within);
+    this.#move = { at, latest };
+    return [{ type: "wake", at }, { type: "wake", at: latest }];
+  }
+
+  /**
+   * Opens the next connection if it is time to move to another server.
+   *
+   * Call this after each {@link ConnectionLifecycle.tick}, and after each answer.
+   *
+   * @param {number} now
+   * @param {boolean} awaitsAnswers Whether requests would fail with the connection. The client then waits for their
+   *   answers, until the latest time.
+   * @returns {ConnectionAction[]}
+   */
+  moveIfDue(now, awaitsAnswers) {
+    if (!this.isOnline || this.#move === null || this.#move.at > now) return [];
+    return this.#move.latest <= now || !awaitsAnswers ? this.#moveNow(now) : [];
+  }
+
+  /**
+   * @param {number} now
+   * @returns {ConnectionAction[]}
+   */
+  #moveNow(now) {
+    const end = now + ConnectionLifecycle.maximumMove;
+    this.#moveEnd = end;
+    return [...this.disconnect(), ...this.#open(), { type: "wake", at: end }];
+  }
+
+  /**
+   * Publishes the phase if the move takes too long.
+   *
+   * @param {number} now
+   * @returns {ConnectionAction[]}
+   */
+  #endMove(now) {
+    if (this.#moveEnd === null || this.#moveEnd > now) return [];
+    this.#moveEnd = null;
+    return [{ type: "publishPhase" }];
   }
 
   // Disconnecting
@@ -297,6 +389,8 @@ export class ConnectionLifecycle {
       case 4010:
         return this.#reject(signedOut(reason));
       case 1012:
+        // The server has already spread the reconnects.
+        if (this.#move !== null) return this.#moveNow(now);
         return [...this.disconnect(), ...this.#wait(undefined, 5000, now, random)];
       default:
         return this.drop(now, random);
@@ -324,6 +418,7 @@ export class ConnectionLifecycle {
     this.generation += 1;
     this.phase = { type: "idle" };
     this.#retryAt = null;
+    this.#move = null;
     return [{ type: "disconnect" }];
   }
 
@@ -334,6 +429,7 @@ export class ConnectionLifecycle {
   #reject(error) {
     const actions = this.disconnect();
     this.phase = { type: "rejected", error };
+    this.#moveEnd = null;
     return [...actions, { type: "publishPhase" }];
   }
 }

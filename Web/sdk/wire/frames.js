@@ -88,6 +88,7 @@ import { decodeThreadState } from "./threads.js";
  *   | {type: "result", ref: number, body: JSONObject}
  *   | {type: "error", ref: number | null, error: ScrollbackError}
  *   | {type: "event", event: ServerEvent}
+ *   | {type: "moving", within: number}
  *   | {type: "unknown"}} ServerFrame
  */
 
@@ -174,6 +175,8 @@ function frame(type, json) {
       const ref = json["ref"] === undefined ? null : decodeCounter(json, "ref");
       return { type, ref, error: ScrollbackError.from(json) };
     }
+    case "moving":
+      return { type, within: decodeCounter(json, "within") };
     default: {
       const event = decodeEvent(type, json);
       return event === null ? { type: "unknown" } : { type: "event", event };
