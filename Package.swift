@@ -277,7 +277,7 @@ let package = Package(
             path: "Tests/OfflineApp",
             swiftSettings: strict),
         // The examples see only public declarations, as an app does. FirstChat is the example of README.md, and tests run
-        // the others.
+        // the others. OutsideApp has the settings of its own package.
         .executableTarget(
             name: "FirstChat", dependencies: ["Scrollback"], path: "Examples/FirstChat", packageAccess: false,
             swiftSettings: strict),
@@ -286,7 +286,7 @@ let package = Package(
             packageAccess: false, swiftSettings: strict),
         .executableTarget(
             name: "OutsideApp", dependencies: ["Scrollback", "ScrollbackUI"],
-            path: "Examples/OutsideApp/Sources/OutsideApp", packageAccess: false, swiftSettings: strict),
+            path: "Examples/OutsideApp/Sources/OutsideApp", packageAccess: false),
         // Tests with the real server program, real sockets and the real SDK.
         .testTarget(
             name: "ScrollbackServerTests",
