@@ -3810,11 +3810,12 @@ declare module "scrollback/sync/delivery-state" {
          *
          * @param {Partial<DeliveryState>} stored
          */
-        static from({ isOn, peerSeq, reportedSeq, dueSeq }: Partial<DeliveryState>): DeliveryState & {
+        static from({ isOn, peerSeq, reportedSeq, dueSeq, searchedSeq }: Partial<DeliveryState>): DeliveryState & {
             isOn: boolean;
             peerSeq: number;
             reportedSeq: number;
             dueSeq: number;
+            searchedSeq: number;
         };
         /** Whether the server says that the conversation has delivery receipts. */
         isOn: boolean;
@@ -3828,24 +3829,28 @@ declare module "scrollback/sync/delivery-state" {
         reportedSeq: number;
         /** The sequence number to report; if it is not above `reportedSeq`, nothing is due. */
         dueSeq: number;
+        /** The sequence number through which the messages were searched for those of other users. */
+        searchedSeq: number;
         /** Whether the device must report a position. */
         get isDue(): boolean;
         /**
          * Returns the range whose newest message of another user is to be reported, or `null` if there is none.
          *
-         * A gap above the last reported position holds the report back, because a position covers all earlier messages.
+         * A gap above the last reported position holds the report back, because a position covers all earlier messages. Each
+         * message is searched once.
          *
          * @param {LogState} log
          * @returns {SeqRange | null}
          */
         unreported(log: LogState): import("scrollback/model/seq-range-set").SeqRange | null;
         /**
-         * Records the newest message of another user in the range that `unreported` returned. The user's own messages alone
-         * are not reported.
+         * Records that the range that `unreported` returned was searched.
          *
-         * @param {Seq} seq
+         * @param {SeqRange} range
+         * @param {Seq | null} newest The newest message of another user in the range; `null` if there is none. The user's own
+         *   messages alone are not reported.
          */
-        found(seq: Seq): void;
+        searched([, upper]: SeqRange, newest: Seq | null): void;
         /**
          * Records the peer's position, which only increases, whichever answer reports it.
          *
@@ -3922,6 +3927,7 @@ declare module "scrollback/sync/recent-entry" {
                 peerSeq: number;
                 reportedSeq: number;
                 dueSeq: number;
+                searchedSeq: number;
             };
         };
         /**
@@ -3998,6 +4004,7 @@ declare module "scrollback/sync/recent-entry" {
                 peerSeq: number;
                 reportedSeq: number;
                 dueSeq: number;
+                searchedSeq: number;
             };
         };
         /**
