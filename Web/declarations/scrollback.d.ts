@@ -3930,6 +3930,7 @@ declare module "scrollback/sync/recent-entry" {
                 peerSeq: number;
                 reportedSeq: number;
                 dueSeq: number;
+                searchedSeq: number;
             };
         };
         /**
@@ -4006,6 +4007,7 @@ declare module "scrollback/sync/recent-entry" {
                 peerSeq: number;
                 reportedSeq: number;
                 dueSeq: number;
+                searchedSeq: number;
             };
         };
         /**
