@@ -115,7 +115,7 @@ private struct ReadAheadSample {
             try store.insert(3...3, into: .uncounted(user), of: group.number)
             try store.insert(700...700, into: .removed, of: direct.number)
             try store.put(Mute.forever, of: user, in: group.number)
-            try store.putReceipt(4, of: peer, in: direct.number)
+            try store.put(ReceiptRow(readSeq: 4), of: peer, in: direct.number)
             for rev: Int64 in 1...4 {
                 let kind = rev == 3 ? ChangeRow.Kind.removal : .message
                 try store.insert(
@@ -186,7 +186,7 @@ private struct ReadAheadSample {
         try store.insertMention(of: user, by: peer, at: 8, in: group.number)
         try store.dropMention(of: user, at: 5, in: group.number)
         try store.insert(5...6, into: .uncounted(user), of: group.number)
-        try store.putReceipt(6, of: peer, in: direct.number)
+        try store.put(ReceiptRow(readSeq: 6), of: peer, in: direct.number)
         try store.put(DeletedRangeRow(7...7), of: nil, in: group.number)
         try store.put(SpanRow(joined: 2, left: 6), of: user, in: group.number)
         try store.put(nil as Mute?, of: user, in: group.number)
