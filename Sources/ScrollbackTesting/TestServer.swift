@@ -275,8 +275,8 @@ extension TestServer {
     /// All connections are lost, and the clients reconnect.
     package func restart(with store: any MessageStore) throws { try server.restart(with: store) }
 
-    /// The time of the server's clock.
-    package var now: Date { time.now }
+    /// The time of the server and its clients, for example to schedule a message.
+    public var now: Date { time.now }
 
     /// Returns the number of history requests that a user's devices sent for a page of one conversation.
     package func historyRequests(of user: UserID) -> Int { server.historyRequests(of: user) }
