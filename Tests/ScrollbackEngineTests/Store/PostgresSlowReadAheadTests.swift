@@ -1,6 +1,7 @@
 import Dispatch
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import ScrollbackPostgres
 import Synchronization
 import TestSupport
