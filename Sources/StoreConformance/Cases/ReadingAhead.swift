@@ -23,7 +23,7 @@ extension StoreConformance {
                 try sample.change(store)
                 return try sample.answers(of: store)
             }
-            let other = try ReadAheadSample(in: store, named: "other")
+            let other = try ReadAheadSample(in: store, named: "second")
             let ahead = try store.write(expecting: { other.footprints }) { store, _ in
                 try store.readAhead(other.summaries)
                 try store.readAhead(other.headsAndLogs)
