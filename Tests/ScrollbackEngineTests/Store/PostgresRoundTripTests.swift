@@ -206,7 +206,9 @@ import Testing
             var reply = harness.submission()
             reply.attributes.replyTo = message.id
             #expect(try cost { try harness.send(reply, to: id, by: "alice") } == 2, "\(id)")
-            var second = harness.submission(mentions: Mentions(everyone: false, users: ["alice"], pushText: nil))
+            // Mentions in channels take more.
+            let mentions = id == channel ? nil : Mentions(everyone: false, users: ["alice"], pushText: nil)
+            var second = harness.submission(mentions: mentions)
             second.attributes.replyTo = reply.id
             let replying = try cost { try harness.send(second, to: id, by: "bob") }
             #expect(replying == 2, "\(id)")

@@ -403,14 +403,17 @@ struct LocalStoreTests {
             head.isFrozen = true
             try await apply(.head(head))
             if event > 0 { try await store.write { try $0.savePeerRead(event, in: swift) } }
-            #expect(try await userState() == LocalUserState(peerReadSeq: expected, isFrozen: true, mute: .until(end)))
+            // A message that was read was delivered.
+            let state = LocalUserState(
+                peerReadSeq: expected, peerDeliveredSeq: expected, isFrozen: true, mute: .until(end))
+            #expect(try await userState() == state)
         }
         var new = head(2)
         new.state.epoch = Epoch(rawValue: 8)
         new.peerReadSeq = 1
         new.mute = .forever
         try await apply(.head(new))
-        #expect(try await userState() == LocalUserState(peerReadSeq: 1, isFrozen: false, mute: .forever))
+        #expect(try await userState() == LocalUserState(peerReadSeq: 1, peerDeliveredSeq: 1, isFrozen: false, mute: .forever))
         new.mute = nil
         try await apply(.head(new))
         #expect(try await userState().mute == nil)
