@@ -413,7 +413,8 @@ struct LocalStoreTests {
         new.peerReadSeq = 1
         new.mute = .forever
         try await apply(.head(new))
-        #expect(try await userState() == LocalUserState(peerReadSeq: 1, peerDeliveredSeq: 1, isFrozen: false, mute: .forever))
+        let replaced = LocalUserState(peerReadSeq: 1, peerDeliveredSeq: 1, isFrozen: false, mute: .forever)
+        #expect(try await userState() == replaced)
         new.mute = nil
         try await apply(.head(new))
         #expect(try await userState().mute == nil)
