@@ -92,7 +92,7 @@ struct IncomingWebhookServerTests {
             (fixture.url, #"{"text":"\#(String(repeating: "x", count: 131_072))"}"#, 400, "msg_too_long"),
             (wrong, #"{"text":"hi"}"#, 403, "invalid_token"),
             ("/v1/hooks/other.\(fixture.url.split(separator: ".")[1])", #"{"text":"hi"}"#, 404, "no_service"),
-            ("/v1/hooks/%ff", #"{"text":"hi"}"#, 404, "no_service"),
+            ("/v1/hooks/%20", #"{"text":"hi"}"#, 404, "no_service"),
         ] {
             let answer = try await fixture.post(body, to: url)
             #expect(answer.status == status && answer.text == word, "\(url) \(body.prefix(40)): \(answer)")

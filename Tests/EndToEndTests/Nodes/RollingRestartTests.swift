@@ -144,7 +144,8 @@ struct RollingRestartTests {
         let sent = try await nodes[0].api("alice").send("still here", to: "direct:bob")
         #expect(sent.status == 201 && sent.headers["connection"] == "close", "\(sent.headers)")
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
-        let late = try await TestSocket.signedIn(nodes[0], "bob")
+        let late = try await TestSocket.open(nodes[0].url)
+        late.send(#"{"type":"hello","token":"\#(try await nodes[0].token("bob"))","device":"phone"}"#)
         _ = try await late.next { $0.string("type") == "moving" }
         let listed = try await nodes[1].admin().call("GET", "/v1/admin/nodes")
         let first = listed.json.objects("nodes").first { $0["name"] as? String == "a" }
