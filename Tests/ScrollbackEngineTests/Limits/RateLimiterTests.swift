@@ -66,6 +66,18 @@ struct RateLimiterTests {
         }
     }
 
+    @Test("Ten conversations of a report of read or delivered messages cost a token")
+    func reportTokens() {
+        let place = EpochPosition(seq: 1, epoch: Epoch(rawValue: 7))
+        for (count, tokens) in [(0, 1), (9, 1), (10, 2), (500, 51)] {
+            let delivered = DeliveryMark(conversation: .group("g"), position: place)
+            #expect(ReportDelivered(Array(repeating: delivered, count: count)).tokens == tokens)
+            let read = ReadMark(conversation: .group("g"), position: place)
+            #expect(MarkSeveralRead(Array(repeating: read, count: count)).tokens == tokens)
+        }
+
+    }
+
     @Test("The standard limits let a client resume 1,000 conversations")
     func standard() {
         let limiter = RateLimiter()

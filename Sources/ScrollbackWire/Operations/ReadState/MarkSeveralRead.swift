@@ -88,6 +88,11 @@ package struct MarkSeveralRead: ClientOperation {
         }
     }
 
+    package var tokens: Int {
+        guard case .marks(let marks) = selection else { return 1 }
+        return 1 + marks.count / 10
+    }
+
     package func writeMembers(to writer: inout JSONWriter) {
         switch selection {
         case .marks(let marks):

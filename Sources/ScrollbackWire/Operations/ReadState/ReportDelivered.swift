@@ -58,6 +58,8 @@ package struct ReportDelivered: ClientOperation {
         }
     }
 
+    package var tokens: Int { 1 + marks.count / 10 }
+
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("conversations")
         writer.array(marks) { $1.write(to: &$0) }
