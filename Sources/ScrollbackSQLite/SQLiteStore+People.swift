@@ -46,11 +46,11 @@ extension SQLiteReader {
     }
 
     private static let memberCount = Statement(
-        "SELECT count(*) FROM (SELECT 1 FROM member WHERE conversation = ? AND standing = 1 LIMIT ?)"
+        "SELECT 1 FROM member WHERE conversation = ? AND standing = 1 LIMIT ?"
     ) { $0.integer() }
 
     func memberCount(of conversation: Int64, limit: Int) throws -> Int {
-        Int(try connection.first(Self.memberCount) { $0.add(conversation, Int64(limit)) } ?? 0)
+        try connection.all(Self.memberCount, limit: limit) { $0.add(conversation) }.count
     }
 
     private static let positions = Statement<MemberRow>(

@@ -11,7 +11,8 @@ import ScrollbackWire
 extension FixedWork {
     /// Delivers messages to 100 WebSockets, whose bytes are counted in place of a socket.
     static func fanOuts(_ count: Int, lanes: Int) throws -> Work {
-        let engine = try Engine(store: MemoryStore(generation: 1), execution: .inline, clock: clock)
+        let engine = try Engine(
+            store: MemoryStore(generation: 1), execution: .inline, clock: clock, batchTime: .seconds(3_600))
         let users = (0..<100).map { user($0) }
         engine.putConversation(
             .group("fan"), ConversationSettings(members: Array(users.dropFirst())), by: Caller(user: users[0]),

@@ -206,12 +206,10 @@ import Testing
             var reply = harness.submission()
             reply.attributes.replyTo = message.id
             #expect(try cost { try harness.send(reply, to: id, by: "alice") } == 2, "\(id)")
-            // Mentions in channels take more.
-            let mentions = id == channel ? nil : Mentions(everyone: false, users: ["alice"], pushText: nil)
-            var second = harness.submission(mentions: mentions)
+            var second = harness.submission(mentions: Mentions(everyone: false, users: ["alice"], pushText: nil))
             second.attributes.replyTo = reply.id
             let replying = try cost { try harness.send(second, to: id, by: "bob") }
-            #expect(replying == 2, "\(id)")
+            #expect(replying == (id == channel ? 4 : 2), "\(id)")
 
             let file = try await harness.upload([1, 2, 3], to: id, by: "alice")
             let submission = try harness.submission(of: file)
