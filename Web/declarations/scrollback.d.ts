@@ -3853,7 +3853,7 @@ declare module "scrollback/sync/delivery-state" {
          * @param {Seq | null} newest The newest message of another user in the range; `null` if there is none. The user's own
          *   messages alone are not reported.
          */
-        searched([, upper]: SeqRange, newest: Seq | null): void;
+        searched([, upper]: import("scrollback/model/seq-range-set").SeqRange, newest: Seq | null): void;
         /**
          * Records the peer's position, which only increases, whichever answer reports it.
          *
