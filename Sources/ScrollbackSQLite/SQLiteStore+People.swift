@@ -46,7 +46,7 @@ extension SQLiteReader {
     }
 
     private static let memberCount = Statement(
-        "SELECT 1 FROM member WHERE conversation = ? AND standing = 1 LIMIT ?"
+        "SELECT 1 FROM member WHERE conversation = ? AND standing = 1"
     ) { $0.integer() }
 
     func memberCount(of conversation: Int64, limit: Int) throws -> Int {
