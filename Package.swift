@@ -276,8 +276,8 @@ let package = Package(
             name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
             path: "Tests/OfflineApp",
             swiftSettings: strict),
-        // The examples see only public declarations, as an app does. FirstChat is the example of README.md, and tests run
-        // the others. OutsideApp has the settings of its own package.
+        // The examples see only public declarations, as an app does. FirstChat is the example of README.md, and tests
+        // run the others. OutsideApp has the settings of its own package.
         .executableTarget(
             name: "FirstChat", dependencies: ["Scrollback"], path: "Examples/FirstChat", packageAccess: false,
             swiftSettings: strict),

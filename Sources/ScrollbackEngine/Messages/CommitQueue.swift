@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
 /// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes. Two bounds keep one
-/// user's burst from delaying another user's change, which comes early in the next batch: the number of jobs in a
-/// transaction, and the time after which no further job begins.
+/// user's burst from delaying another user's change: the number of jobs in a transaction, and the time after which no
+/// further job begins. The other user's change comes early in the next batch.
 package final class CommitQueue: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
