@@ -141,7 +141,7 @@ struct ClientDeliveryTests {
             try await eventually {
                 try await bob.core.store.read { try $0.readState(of: group)?.pendingReadSeq == nil }
             })
-        #expect(try await bob.core.store.read { try $0.dueDeliveries().isEmpty })
+        #expect(try await eventually { try await bob.core.store.read { try $0.dueDeliveries().isEmpty } })
         #expect(reports(server) == 0)
         await server.close()
     }
