@@ -18,7 +18,7 @@ import Testing
         database = try PostgresDatabase()
         url = try database.makeSchema()
         var options = PostgresDatabase.options
-        options.timeout = .seconds(3)
+        options.timeout = .seconds(8)
         harness = try EngineHarness(store: PostgresStore(url, options: options))
         try harness.make(group, members: ["alice", "bob"])
         try harness.send("first", to: group, by: "alice")
