@@ -185,7 +185,10 @@ package final class CommitQueue: Sendable {
     }
 
     private func drain() {
-        while let batch = takeBatch() { execute(batch) }
+        while let batch = takeBatch() {
+            let left = execute(batch)
+            state.withLock { $0.waiting.putBack(left) }
+        }
     }
 
     private func takeBatch() -> [any Job]? {
@@ -214,9 +217,12 @@ package final class CommitQueue: Sendable {
         var start: DispatchTime
     }
 
-    private func execute(_ taken: [any Job]) {
+    /// Runs jobs in a transaction, as far as its time allows.
+    ///
+    /// - Returns: The number of jobs at the end that did not begin.
+    @discardableResult
+    private func execute(_ taken: [any Job]) -> Int {
         var batch = taken
-        defer { state.withLock { $0.waiting.putBack(taken.count - batch.count) } }
         let start = DispatchTime.now()
         var outcome: Outcome?
         do {
@@ -249,6 +255,7 @@ package final class CommitQueue: Sendable {
                 fail(batch, failure)
             }
         }
+        return taken.count - batch.count
     }
 
     private func expectedReads(of batch: [any Job]) -> ExpectedReads {

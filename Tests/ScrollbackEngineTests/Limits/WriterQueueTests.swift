@@ -177,6 +177,46 @@ struct WriterQueueTests {
         #expect(order.withLock { $0 } == ["first", "flood 0", "message", "flood 1", "flood 2"])
     }
 
+    @Test("If a transaction fails whose time was over, the changes that did not begin are not lost")
+    func failureAfterBatchTime() throws {
+        let fails = Mutex(false)
+        let done = Mutex<[String]>([])
+        let commits = try CommitQueue(
+            store: MemoryStore(generation: 1), execution: .thread, batchTime: .milliseconds(100), clock: { Date() },
+            publish: { _, _ in },
+            record: { _ in
+                let failing = fails.withLock { value in
+                    defer { value = false }
+                    return value
+                }
+                if failing { throw ChatError(.internalError, "The store failed.") }
+                return OutboundSummary()
+            })
+        let (isRunning, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        func submit(_ name: String, _ body: @escaping @Sendable () -> Void = {}) {
+            commits.submit(
+                for: .user("mallory"), { _ in body() },
+                completion: { (result: Result<Void, ChatError>) in
+                    if case .success = result { done.withLock { $0.append(name) } }
+                })
+        }
+        submit("first") {
+            isRunning.signal()
+            release.wait()
+        }
+        isRunning.wait()
+        submit("a")
+        // The first transaction calls `record` before this one begins, so only this one fails.
+        submit("b") {
+            fails.withLock { $0 = true }
+            Thread.sleep(forTimeInterval: 0.15)
+        }
+        for name in ["c", "d"] { submit(name) }
+        release.signal()
+        commits.close()
+        #expect(Set(done.withLock { $0 }).isSuperset(of: ["first", "c", "d"]))
+    }
+
     struct ExecutedBatches: Sendable {
         var time: Duration
         var jobs: [Int]
