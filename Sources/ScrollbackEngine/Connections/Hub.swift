@@ -177,7 +177,8 @@ package final class Hub: Sendable {
         case .message(var message, let notifiesCommunity, let origin):
             let id = message.conversation
             if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
-            if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) }
+            // The head is recorded last, because another thread may announce it at any time.
+            defer { if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) } }
             deliver(id, except: origin) { name in
                 message.conversation = name
                 return .message(message)
@@ -185,7 +186,7 @@ package final class Hub: Sendable {
             if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
         case .changed(let id, let change, let mark, let notifiesCommunity):
             let mark = mark.after(change)
-            if notifiesCommunity { recordHead(mark, of: id) }
+            defer { if notifiesCommunity { recordHead(mark, of: id) } }
             guard shouldDeliver(change, in: id, mark) else { return }
             deliver(change, id, mark)
         case .hidden(let places, let event):
@@ -207,8 +208,8 @@ package final class Hub: Sendable {
             accessReductionCount.add(1, ordering: .sequentiallyConsistent)
             shard(id).audiences.withLock { $0[id]?.reduceVisibility(to: head) }
         case .headChanged(let id, let mark, let notifiesCommunity):
-            if notifiesCommunity { recordHead(mark, of: id) }
             deliver(id) { mark.event($0) }
+            if notifiesCommunity { recordHead(mark, of: id) }
         case .transient(var message, let origin):
             guard shouldDeliver(message, except: origin) else { return }
             deliver(message.conversation, except: origin) { name in

@@ -69,6 +69,30 @@ struct ChannelHeadTests {
         }
     }
 
+    @Test("A head that is announced while a message is delivered comes after the message")
+    func headComesAfterMessage() throws {
+        let harness = try EngineHarness()
+        try harness.make(city, members: ["alice", "bob"])
+        let sessions = SessionHarness(harness)
+        let devices = [sessions.device("alice"), sessions.device("bob")]
+        for device in devices {
+            device.request(Subscribe([channel]))
+            device.transport.atFrame { harness.engine.hub.announceChannelHeads() }
+        }
+        try harness.send("hello", to: channel, by: "alice")
+        harness.engine.hub.announceChannelHeads()
+        for device in devices {
+            let kinds = try device.events.compactMap { event in
+                switch event {
+                case .message: "message"
+                case .head: "head"
+                default: nil as String?
+                }
+            }
+            #expect(kinds == ["message", "head"])
+        }
+    }
+
     /// Sends a message without mentions and returns its ID.
     private func plain(_ harness: EngineHarness) throws -> MessageID {
         let submission = harness.submission()
