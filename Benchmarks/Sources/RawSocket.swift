@@ -25,6 +25,12 @@ final class RawSocket: Sendable {
 
     private let descriptor: Int32
 
+    /// The size of the kernel's send buffer for a socket of an attacker.
+    ///
+    /// By default the buffer grows to 4 MiB. Many sockets that fill such buffers at once would take the time of the
+    /// processors from the server, which an attacker on another machine can't do.
+    private static let attackerSendBuffer: Int32 = 64 << 10
+
     /// Connects to a server.
     ///
     /// - Parameters:
@@ -37,12 +43,10 @@ final class RawSocket: Sendable {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .notConnected(errno) }
         setTimeout(timeout)
-        var one: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-        if var receiveBuffer {
-            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
-        }
-        if source != .loopback {
+        set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+        if let receiveBuffer { set(SOL_SOCKET, SO_RCVBUF, to: receiveBuffer) }
+        if source == .attacker {
+            set(SOL_SOCKET, SO_SNDBUF, to: Self.attackerSendBuffer)
             let code = Self.call(source.rawValue, port: 0) { bind(descriptor, $0, $1) }
             guard code == 0 else { throw .notConnected(code) }
         }
@@ -53,6 +57,11 @@ final class RawSocket: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    private func set(_ level: Int32, _ option: Int32, to value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
 
     /// Changes the time limit of each call, in seconds.
     func setTimeout(_ seconds: Double) {
