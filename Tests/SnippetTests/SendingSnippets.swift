@@ -68,6 +68,19 @@ struct SendingSnippets {
         try await chat.send(.command("typing", data: RawJSON(#"{"on": true}"#)))  // Not stored.
     }
 
+    /// Not run, because it requests a page of another server.
+    func preview(client: ChatClient, chat: Conversation) async throws {
+        let text = "Shall we? https://example.org/tours"
+        let preview = try? await client.linkPreview(forLinkIn: text)
+        try await chat.send(.text(text, preview: preview))
+    }
+
+    func readPreview(message: Message, show: Show<String>) {
+        if let preview = message.content?.linkPreview {
+            show("\(preview.title) (\(preview.url?.host() ?? ""))")
+        }
+    }
+
     func custom(chat: Conversation) async throws {
         try await chat.send(.custom(Recipe(text: "Mint tea", ingredients: ["mint", "water"])))
     }

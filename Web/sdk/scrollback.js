@@ -24,6 +24,7 @@ export { Message } from "./model/message.js";
 /** @typedef {import("./client/timeline.js").TimelineItem} TimelineItem */
 /** @typedef {import("./client/threads.js").ThreadsView} ThreadsView */
 /** @typedef {import("./client/timeline.js").TimelineView} TimelineView */
+/** @typedef {import("./model/message-content.js").LinkPreview} LinkPreview */
 /** @typedef {import("./model/message-content.js").Media} Media */
 /** @typedef {import("./model/message.js").ActionSummary} ActionSummary */
 /** @typedef {import("./store/recents.js").RecentConversation} RecentConversation */

@@ -233,6 +233,15 @@ Deno.test("Content is created and read by type", () => {
   expectEqual(poll.poll, { question: "Where?", options: ["here", "there"], allowsSeveralVotes: true, isClosed: false });
   expectEqual(MessageContent.location({ latitude: 1, longitude: 2 }).location, { latitude: 1, longitude: 2 });
   expectEqual(MessageContent.text("hi").location, null);
+  const preview = { url: "https://a.example/", title: "A", site: "a", picture: "/9j/" };
+  const text = MessageContent.text("see https://a.example/", { preview });
+  expectEqual(text.json, { text: "see https://a.example/", linkPreview: preview });
+  expectEqual(text.linkPreview, preview);
+  expectEqual([MessageContent.text("hi").linkPreview, MessageContent.custom("app:a", text.json).linkPreview], [
+    null,
+    null,
+  ]);
+  expectEqual(new MessageContent("text", { text: "a", linkPreview: { url: "b" } }).linkPreview, null);
   expectInvalid("latitude", () => MessageContent.location({ latitude: 91, longitude: 2 }));
   expectInvalid("options", () => MessageContent.poll({ question: "Where?", options: ["here"] }));
   expectInvalid("type", () => MessageContent.custom("pool", {}));

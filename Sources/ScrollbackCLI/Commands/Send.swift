@@ -13,6 +13,7 @@ struct Send: AsyncParsableCommand {
               scrollback send group:albatross "@bob, see?" --as alice --mention bob
               scrollback send group:albatross --image tide.jpg --as alice
               scrollback send group:albatross "Which day?" --option Saturday --option Sunday --as alice
+              scrollback send group:albatross "See https://www.swift.org" --preview --as alice
 
             With keys in SCROLLBACK_CIPHER_KEYS (NAME=BASE64,…, the first encrypts), messages are encrypted before \
             they are sent. `history`, `chat`, `edit` and `listen` then decrypt messages.
@@ -34,6 +35,9 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "Whether a user can vote for several options of the poll.")
     var several = false
 
+    @Flag(help: "Add a preview of the page to which the text links. This machine requests the page.")
+    var preview = false
+
     @OptionGroup var file: FileOptions
 
     @Option(
@@ -54,6 +58,9 @@ struct Send: AsyncParsableCommand {
             throw ValidationError("Send either a text or one file: --image, --gif, --file, --voice or --video.")
         }
         guard options.isEmpty || text != nil else { throw ValidationError("--option requires the poll's question.") }
+        guard !preview || text != nil && options.isEmpty else {
+            throw ValidationError("--preview can be used only for texts.")
+        }
         if id != nil, file.given != nil { throw ValidationError("--id can be used only for texts.") }
     }
 
@@ -67,9 +74,22 @@ struct Send: AsyncParsableCommand {
                 try await send(attachment, attributes)
             } else if let text {
                 let poll = Poll(question: text, options: options, allowsSeveralVotes: several)
-                try await send(options.isEmpty ? .text(text) : .poll(poll), attributes, api)
+                try await send(options.isEmpty ? try await content(text) : .poll(poll), attributes, api)
             }
         }
+    }
+
+    /// Returns a text, with a preview if there is to be one.
+    private func content(_ text: String) async throws -> MessageContent {
+        guard preview else { return .text(text) }
+        let client = try await connection.client(for: sender, store: nil)
+        defer { Task { await client.close() } }
+        guard let preview = try await client.linkPreview(forLinkIn: text) else {
+            throw ChatError(
+                .invalidParameter, "The text has no link to an HTML page with a title. Send it without --preview.",
+                parameter: "preview")
+        }
+        return try .text(text, preview: preview)
     }
 
     private func replyToID(_ api: ServerAPI) async throws -> MessageID? {

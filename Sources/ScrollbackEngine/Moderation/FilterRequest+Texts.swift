@@ -4,9 +4,9 @@ import Synchronization
 extension FilterRequest {
     /// Replaces the texts of a message or edit that users see.
     ///
-    /// These are the members that search finds (``SearchableText/members``), in the content and in quoted copies at any
-    /// depth, and the options of a poll. The push texts of the message and of its mentions belong to them, too. Other
-    /// members have meaning only for apps.
+    /// These are the members that search finds (``SearchableText/members``) and the texts of a link preview, in the
+    /// content and in quoted copies at any depth. The options of a poll and the push texts of the message and of its
+    /// mentions belong to them, too. Other members have meaning only for apps.
     ///
     /// - Parameter change: Returns the replacement, or `nil` to keep the text.
     /// - Returns: The content and the attributes if they changed; all other members are identical.
@@ -75,6 +75,11 @@ extension RawJSON {
                 }
             } else if depth == 0, names.contains(name), member.text.hasPrefix("["),
                 let changed = try member.mappingElements(change)
+            {
+                member = changed
+                isChanged = true
+            } else if member.isObject, depth == 0, name == LinkPreview.member,
+                let changed = try member.mapping(Set(LinkPreview.textMembers), quote: [], change)
             {
                 member = changed
                 isChanged = true

@@ -74,7 +74,7 @@ extension MessageContent {
 
 extension Media {
     private static let longestName = 255
-    private static let longestURL = 2048
+    static let longestURL = 2048
     private static let longestWaveform = 200
     /// A placeholder until the file's ID is read.
     private static let placeholderID = MediaID(MessageID(high: 0, low: 0).uuid)

@@ -67,8 +67,19 @@ public struct MessageContent: Hashable, Sendable {
 /// The members of the type `text`.
 private struct TextFields {
     init(_ json: RawJSON) throws(ChatError) {
-        guard json.string(at: "text") != nil else {
+        var text: String?
+        var preview: LinkPreview?
+        var reader = JSONReader(json.text, field: "content")
+        try reader.object { (member, value) throws(ChatError) in
+            switch member {
+            case "text" where value.nextIsString: text = try value.string()
+            case LinkPreview.member: preview = try LinkPreview(&value)
+            default: try value.skip()
+            }
+        }
+        guard let text else {
             throw .invalidParameter("content", #"of type text must have a string "text""#)
         }
+        try preview?.check(in: text)
     }
 }

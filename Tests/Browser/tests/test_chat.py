@@ -1,10 +1,12 @@
 """The chat page against the real server, as users use it."""
 
+import base64
 import json
 import os
 import pathlib
 import re
 import struct
+import uuid
 import zlib
 
 import pytest
@@ -14,6 +16,7 @@ from harness.waiting import eventually
 
 CREW = "Crew of the Albatross"
 NAMES = {"alice": "Alice Marlow", "bob": "Bob Tern", "mei": "Mei Lan"}
+PICTURES = pathlib.Path(__file__).parents[2] / "Fixtures" / "Pictures"
 
 
 @pytest.fixture
@@ -551,6 +554,23 @@ def test_what_users_write_stays_text(chat):
     assert sender.evaluate("(name) => name.children.length") == 0
 
 
+def test_a_link_preview_shows_the_host_of_its_page_and_no_markup(chat):
+    crew(chat, ("mei", "hello"))
+    body = {"id": str(uuid.uuid4()), "type": "text", "content": forecast("<b>Your bank</b>")}
+    path = "/v1/conversations/group:crew/messages"
+    assert chat.server.call("POST", path, body, chat.server.token("mei"))[0] == 201
+    preview = opened(chat, "alice").timeline.locator(".preview")
+    expect(preview).to_contain_text("<b>Your bank</b>")
+    expect(preview).to_contain_text("Example · example.org")
+    assert preview.get_attribute("href") == "https://example.org/forecast"
+    assert preview.get_attribute("rel") == "noopener noreferrer nofollow"
+    expect(preview.locator("img")).to_have_js_property("complete", True)
+    assert preview.locator("img").evaluate("(picture) => picture.naturalWidth") > 0
+    other = {**body["content"], "linkPreview": {"url": "https://bank.example/", "title": "Bank"}}
+    refused = {"id": str(uuid.uuid4()), "type": "text", "content": other}
+    assert chat.server.call("POST", path, refused, chat.server.token("mei"))[0] == 422
+
+
 def test_many_reactions_break_nothing(chat):
     crew(chat, ("bob", "react to this"))
     message = chat.server.history("alice", "group:crew")[0]["id"]
@@ -593,6 +613,14 @@ def audit(page):
     ]
 
 
+def forecast(title):
+    """The content of a text that mentions alice, with the preview of its link."""
+    link = "https://example.org/forecast"
+    preview = {"url": link, "title": title, "description": "North-west 4, later 6. Showers.", "site": "Example"}
+    picture = base64.b64encode((PICTURES / "private.jpg").read_bytes()).decode()
+    return {"text": f"@alice, the forecast: {link}", "linkPreview": {**preview, "picture": picture}}
+
+
 def filled(world):
     """Gives the conversation one of everything."""
     crew(world, ("bob", "Good morning! The tide is at 06:40, see you at the quay."), ("mei", "I bring the new lines."))
@@ -605,8 +633,7 @@ def filled(world):
     messages = [
         ("alice", {"type": "text", "content": {"text": "Thank you, Mei!"}, "replyTo": ids[1]}),
         ("bob", {"type": "poll", "content": options}),
-        ("mei", {"type": "text", "content": {"text": "@alice, the forecast: https://example.org/forecast"},
-                 "mentions": {"users": ["alice"]}}),
+        ("mei", {"type": "text", "content": forecast("Weather of the coast"), "mentions": {"users": ["alice"]}}),
         ("bob", {"type": "text", "content": {"text": "I look at the bilge pump after lunch."}}),
     ]
     for number, (user, body) in enumerate(messages):

@@ -7,9 +7,19 @@ import NIOSSL
 /// An HTTP server that sends the responses a test defines, for example those of a broken server.
 final class StubServer: Sendable {
     struct Reply: Sendable {
-        var status: Int
-        var body: String
-        var headers: [String: String] = [:]
+        let status: Int
+        let body: [UInt8]
+        let headers: [String: String]
+
+        init(status: Int, body: String, headers: [String: String] = [:]) {
+            self.init(status: status, body: Array(body.utf8), headers: headers)
+        }
+
+        init(status: Int, body: [UInt8], headers: [String: String] = [:]) {
+            self.status = status
+            self.body = body
+            self.headers = headers
+        }
     }
 
     private let channel: any Channel
@@ -56,11 +66,11 @@ final class StubServer: Sendable {
             case .end:
                 let reply = reply(path) ?? Reply(status: 404, body: "nothing here")
                 var headers = HTTPHeaders(reply.headers.map { ($0.key, $0.value) })
-                headers.add(name: "Content-Length", value: String(reply.body.utf8.count))
+                headers.add(name: "Content-Length", value: String(reply.body.count))
                 let head = HTTPResponseHead(
                     version: .http1_1, status: .init(statusCode: reply.status), headers: headers)
                 context.write(wrapOutboundOut(.head(head)), promise: nil)
-                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: reply.body)))), promise: nil)
+                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
                 context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             }
         }

@@ -8,6 +8,23 @@ import ScrollbackWire
 // What clients decode: frames and answers of a server, HTTP responses and pushes.
 
 extension FuzzTarget {
+    static let pageMetadata = FuzzTarget("page-metadata", "web pages of link previews", maximumBytes: 16_384) { bytes in
+        guard let page = PageMetadata(bytes) else { return }
+        let link = "https://example.org/"
+        guard let title = page.title.flatMap({ LinkPreview.cleaned($0, longest: LinkPreview.longestTitle) }) else {
+            return
+        }
+        let preview = LinkPreview(
+            link: link, title: title,
+            description: page.description.flatMap {
+                LinkPreview.cleaned($0, longest: LinkPreview.longestDescription)
+            },
+            site: page.site.flatMap { LinkPreview.cleaned($0, longest: LinkPreview.longestSite) })
+        // The server must accept what a page's texts become.
+        let content = accepted { () throws(ChatError) in try MessageContent.text(link, preview: preview) }
+        try check(content?.linkPreview == preview, "The preview \(preview) is not preserved.")
+    }
+
     static let serverFrame = FuzzTarget("server-frame", "frames of servers", maximumBytes: 16_384) { bytes in
         guard case .event(let event) = accepted({ () throws(ChatError) in try ServerFrame.decode(bytes) }) else {
             return

@@ -51,7 +51,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         json, identifiers, content, importLine, frame, operation, session, query, cursor, httpFields, picture, text,
         webhookAnswer, pushAnswer, token, keys, serverFrame, answer, clientLog, mediaAnswer, pushPayload,
-        s3Answer, nodeMessage, slackPayload,
+        s3Answer, nodeMessage, slackPayload, pageMetadata,
     ]
 }
 

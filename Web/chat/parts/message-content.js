@@ -6,6 +6,7 @@ import { fileButton, picture, player } from "./media.js";
 
 /** @typedef {import("../../sdk/scrollback.js").Message} Message */
 /** @typedef {import("../../sdk/scrollback.js").MessageContent} MessageContent */
+/** @typedef {import("../../sdk/scrollback.js").LinkPreview} LinkPreview */
 /** @typedef {import("../../sdk/scrollback.js").Media} Media */
 /** @typedef {import("./message-row.js").RowContext} RowContext */
 
@@ -37,7 +38,7 @@ export function summaryOf({ content }) {
  * @returns {HTMLElement}
  */
 export function contentNode(content, context) {
-  const { quote, poll, location, media, text } = content;
+  const { quote, poll, location, media, text, linkPreview } = content;
   if (quote) {
     return element(
       "div",
@@ -54,6 +55,7 @@ export function contentNode(content, context) {
   if (poll) return pollNode(poll, context);
   if (location) return locationNode(location);
   if (media) return mediaNode(content.type, media, context);
+  if (text !== null && linkPreview) return element("div", {}, textNode(text, context), previewNode(linkPreview));
   return text === null ? element("p", { class: "deleted" }, t("unknownContent")) : textNode(text, context);
 }
 
@@ -75,6 +77,43 @@ function textNode(text, { message }) {
     node.append("… ", more);
   }
   return node;
+}
+
+/**
+ * Shows a preview as a link to its page, with the host of the page, because the sender can write any title.
+ *
+ * @param {LinkPreview} preview
+ */
+function previewNode({ url, title, description, site, picture }) {
+  const page = URL.parse(url);
+  if (!page || !["http:", "https:"].includes(page.protocol)) return false;
+  const host = element("bdi", {}, page.host);
+  return element(
+    "a",
+    { class: "preview", href: page.href, target: "_blank", rel: "noopener noreferrer nofollow" },
+    picture !== undefined && previewPicture(picture),
+    element("bdi", { class: "title" }, plain(title)),
+    description !== undefined && element("bdi", { class: "description" }, plain(description)),
+    element(
+      "span",
+      { class: "subtitle" },
+      ...(site === undefined ? [host] : [element("bdi", {}, plain(site)), " · ", host]),
+    ),
+  );
+}
+
+/** @param {string} base64 */
+function previewPicture(base64) {
+  /** @type {Blob} */
+  let file;
+  try {
+    file = new Blob([Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0))], { type: "image/jpeg" });
+  } catch {
+    return false;
+  }
+  const address = URL.createObjectURL(file);
+  const release = () => URL.revokeObjectURL(address);
+  return element("img", { src: address, alt: "", load: release, error: release });
 }
 
 /**

@@ -35,6 +35,19 @@ import { utf8Length } from "./text.js";
  */
 
 /**
+ * A preview of a web page to which a text links, so that readers can show it without a request to the page.
+ *
+ * Show the host of the link beside the title, because the sender can write any title.
+ *
+ * @typedef {object} LinkPreview
+ * @property {string} url The link as it stands in the text: an `http` or `https` URL of at most 2,048 bytes.
+ * @property {string} title The title of the page, 1...256 bytes of UTF-8.
+ * @property {string | undefined} [description] The description of the page, 1...1,024 bytes of UTF-8.
+ * @property {string | undefined} [site] The name of the website, 1...128 bytes of UTF-8.
+ * @property {string | undefined} [picture] A JPEG file of at most 12,288 bytes, in base64.
+ */
+
+/**
  * A question with options that users vote for.
  *
  * @typedef {object} Poll
@@ -78,9 +91,10 @@ export class MessageContent {
    * Returns plain text content.
    *
    * @param {string} text
+   * @param {{ preview?: LinkPreview | undefined }} [options] The preview of a page to which the text links.
    */
-  static text(text) {
-    return new MessageContent("text", { text });
+  static text(text, { preview } = {}) {
+    return new MessageContent("text", preview === undefined ? { text } : { text, linkPreview: { ...preview } });
   }
 
   /**
@@ -196,6 +210,24 @@ export class MessageContent {
     const [type, content] = [textMember(message, "type"), objectMember(message, "content")];
     if (id === null || sender === null || type === null || content === null) return null;
     return { text, id, sender, content: new MessageContent(type, content) };
+  }
+
+  /**
+   * The preview of a link, if the content is a text with one.
+   *
+   * @returns {LinkPreview | null}
+   */
+  get linkPreview() {
+    const preview = this.type === "text" ? objectMember(this.json, "linkPreview") : null;
+    const [url, title] = preview === null ? [null, null] : [textMember(preview, "url"), textMember(preview, "title")];
+    if (preview === null || url === null || title === null) return null;
+    /** @type {LinkPreview} */
+    const read = { url, title };
+    for (const name of /** @type {const} */ (["description", "site", "picture"])) {
+      const text = textMember(preview, name);
+      if (text !== null) read[name] = text;
+    }
+    return read;
   }
 
   /**
