@@ -16,9 +16,7 @@ extension PostgresReader {
     ) { $0.integer() }
 
     func memberCount(of conversation: Int64, limit: Int) throws -> Int {
-        if limit <= SnapshotRows.maximumMembers, let known = connection.ahead.snapshot.memberCounts[conversation] {
-            return min(known, limit)
-        }
+        if let known = connection.ahead.memberCount(of: conversation, limit: limit) { return known }
         return Int(try connection.first(Self.memberCount) { $0.add(conversation, Int64(limit)) } ?? 0)
     }
 

@@ -94,7 +94,7 @@ struct HeadStatements {
             SELECT c.number, (
                 SELECT count(*) FROM (
                     SELECT FROM member WHERE conversation = c.number AND standing = 1
-                    LIMIT \(SnapshotRows.maximumMembers)
+                    LIMIT \(ReadAhead.maximumMembers)
                 ) AS known
             ) FROM \(source) WHERE c.kind = 'group'
             """
@@ -138,6 +138,6 @@ extension ReadAhead {
             snapshot.messages[.init(conversation: conversation, seq: row.seq)] = row
         }
         try connection.enqueue(statements.receipt, rows: places) { [self] in receipts[$0] = $1 }
-        try connection.enqueue(statements.memberCount, rows: places) { [self] in snapshot.memberCounts[$0] = $1 }
+        try connection.enqueue(statements.memberCount, rows: places) { [self] in memberCounts[$0] = $1 }
     }
 }

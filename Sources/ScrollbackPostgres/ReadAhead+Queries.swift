@@ -26,6 +26,8 @@ extension ReadAhead {
         try enqueueHeads(.byName, heads, on: connection)
         try enqueueMessages(reads, on: connection)
         try enqueueReadPlaces(reads.readPlaces, on: connection)
+        let counted = reads.counted.map { Parameters($0.conversation, $0.user) }
+        try connection.enqueue(HeadStatements.byName.memberCount, rows: counted) { [self] in memberCounts[$0] = $1 }
         try connection.enqueue(Self.usage, rows: reads.usage.map { Parameters($0) }) { [self] in usage[$0] = .some($1) }
         if reads.includesPushRecipients { try enqueueRecipients(in: names, on: connection) }
     }

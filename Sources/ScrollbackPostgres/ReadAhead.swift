@@ -81,6 +81,8 @@ final class ReadAhead {
     var lastActions: [Int64: Timetoken?] = [:]
     var threadStates: [ThreadPlace: ThreadStateRow?] = [:]
     var media: [MediaID: MediaRow?] = [:]
+    /// The number of members of groups, counted up to ``maximumMembers``.
+    var memberCounts: [Int64: Int] = [:]
     /// The rows that only reads need.
     var snapshot = SnapshotRows()
 
@@ -88,6 +90,8 @@ final class ReadAhead {
     static let everyone = UserID(known: "")
     /// The maximum number of deleted ranges to read ahead.
     static let maximumDeletedRanges = 200
+    /// The number up to which members are counted.
+    static let maximumMembers = ReceiptRow.maximumMembers + 1
 
     // MARK: Lookups
 
@@ -174,6 +178,11 @@ final class ReadAhead {
 
     func media(_ id: MediaID) -> MediaRow?? { media[id] }
 
+    func memberCount(of conversation: Int64, limit: Int) -> Int? {
+        guard limit <= Self.maximumMembers else { return nil }
+        return memberCounts[conversation].map { min($0, limit) }
+    }
+
     // MARK: Changes
 
     func put(_ row: UsageRow, of user: UserID) { usage[user] = .some(row) }
@@ -184,7 +193,11 @@ final class ReadAhead {
         snapshot = SnapshotRows()
     }
 
-    func put(_ row: MemberRow) { members[Place(conversation: row.conversation, user: row.user)] = .some(row) }
+    func put(_ row: MemberRow) {
+        let place = Place(conversation: row.conversation, user: row.user)
+        if members[place]??.standing != row.standing { memberCounts[row.conversation] = nil }
+        members[place] = .some(row)
+    }
 
     func put(_ row: UserRow) { users[row.profile.id] = .some(row) }
 
@@ -243,7 +256,7 @@ final class ReadAhead {
         for table in tables {
             switch table {
             case "conversation": conversations = [:]
-            case "member": members = [:]
+            case "member": (members, memberCounts) = ([:], [:])
             case "message": (messages, positions, times) = ([:], [:], [:])
             case "messageKey": keys = [:]
             case "usage": usage = [:]

@@ -31,11 +31,7 @@ struct SnapshotRows {
     var mentions: [ReadAhead.Place: Mentions] = [:]
     var logs: [Int64: LogPart] = [:]
     var changes: [Int64: Changes] = [:]
-    /// The number of members of groups, counted up to `maximumMembers`.
-    var memberCounts: [Int64: Int] = [:]
 
-    /// The number up to which members are counted.
-    static let maximumMembers = ReceiptRow.maximumMembers + 1
     /// The maximum number of mentions to read ahead, of a user by name and of everyone.
     static let maximumMentions = 100
     /// The maximum number of changes to read ahead.

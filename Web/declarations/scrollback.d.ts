@@ -3839,8 +3839,8 @@ declare module "scrollback/sync/delivery-state" {
         /**
          * Returns the range whose newest message of another user is to be reported, or `null` if there is none.
          *
-         * A gap above the last reported position holds the report back, because a position covers all earlier messages. Each
-         * message is searched once.
+         * A gap holds the report back, because a position covers all earlier messages. Gaps below the searched messages do
+         * not: the device had these messages before. Each message is searched once.
          *
          * @param {LogState} log
          * @returns {SeqRange | null}
@@ -5948,8 +5948,14 @@ declare module "scrollback/sync/delivery-reports" {
          * @param {number} now
          */
         answered(now: number): DeliveryAction | null;
-        /** Handles a report that the server did not accept; the next call of `needed` repeats it. */
+        /** Handles a temporary error; nothing is reported until `retry` is called. */
         failed(): void;
+        /**
+         * Continues when the server may accept reports again.
+         *
+         * @param {number} now
+         */
+        retry(now: number): DeliveryAction | null;
         /** Handles that nothing was due, so that no request was sent. */
         foundNothing(): void;
         #private;
@@ -5980,6 +5986,8 @@ declare module "scrollback/client/delivery-driver" {
         disconnected(): void;
         /** Reports what is due, now or when the pace allows it. */
         report(): Promise<void>;
+        /** Continues after a temporary error. */
+        resume(): Promise<void>;
         /** @param {number} now */
         tick(now: number): Promise<void>;
         #private;

@@ -29,7 +29,7 @@ Deno.test("The newest message of another user below the first gap is due", () =>
   assert.deepEqual([delivery.dueSeq, delivery.isDue], [4, true]);
   // Filling the gap makes the rest due.
   assert.deepEqual(delivery.unreported(log(9, [[1, 1]])), [6, 9]);
-  assert.equal(delivery.unreported(log(9, [[3, 3]])), null);
+  assert.equal(DeliveryState.from({ isOn: true, reportedSeq: 2 }).unreported(log(9, [[3, 3]])), null);
 });
 
 Deno.test("A position that the server knows is not due again", () => {
@@ -46,6 +46,23 @@ Deno.test("Own messages alone are not due, and are searched once", () => {
   const delivery = DeliveryState.from({ isOn: true, reportedSeq: 3 });
   delivery.searched([4, 5], null);
   assert.deepEqual([delivery.isDue, delivery.unreported(log(5)), delivery.unreported(log(6))], [false, null, [6, 6]]);
+});
+
+Deno.test("Messages that the device no longer has hold nothing back if it had searched them before", () => {
+  const delivery = DeliveryState.from({ isOn: true, reportedSeq: 2 });
+  delivery.searched([3, 5], null);
+  assert.deepEqual(delivery.unreported(log(6, [[1, 4]])), [6, 6]);
+  assert.equal(delivery.unreported(log(6, [[1, 6]])), null);
+});
+
+Deno.test("What the user has read needs no report in groups, as the server reports it with heads and reads", () => {
+  for (const [kind, reported, due] of /** @type {const} */ ([["group", 6, [7, 9]], ["direct", 0, null]])) {
+    const entry = new RecentEntry(kind);
+    const head = { conversation: `${kind}:bob`, epoch: "7", view: 1, head: 9, firstSeq: 1, n: 9, rev: 0, readSeq: 6 };
+    entry.applyHead(decodeHead({ ...head, deliveryReceipts: true }), new Set(), false);
+    assert.equal(entry.delivery.reportedSeq, reported);
+    assert.deepEqual(entry.delivery.unreported(log(9, [[1, 5]])), due);
+  }
 });
 
 Deno.test("Without delivery receipts in the conversation, nothing is due", () => {
@@ -83,10 +100,13 @@ Deno.test("A due report is sent immediately, and the next ones once a second tog
   assert.equal(reports.needed(start + 200), null);
   assert.equal(reports.tick(start + 500), null);
   assert.deepEqual(reports.tick(start + 1000), { type: "report" });
+  // After a temporary error, nothing is reported before the retry, whatever becomes due.
+  assert.equal(reports.needed(start + 1000), null);
   reports.failed();
   assert.equal(reports.tick(start + 9000), null);
+  assert.equal(reports.needed(start + 9000), null);
   // A clock that is set back delays no report.
-  assert.deepEqual(reports.needed(start - 3_600_000), { type: "report" });
+  assert.deepEqual(reports.retry(start - 3_600_000), { type: "report" });
   reports.disconnected();
   assert.equal(reports.needed(start + 9000), null);
 });

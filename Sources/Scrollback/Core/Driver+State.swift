@@ -137,7 +137,7 @@ extension Driver {
         draftsArePaused = false
         await recoverFromRollback()
         await sendSettings()
-        await perform(deliveries.needed(now: now))
+        await perform(deliveries.retry(now: now))
         await syncDrafts()
     }
 

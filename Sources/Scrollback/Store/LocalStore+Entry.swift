@@ -168,7 +168,9 @@ extension LocalWriter {
             isUncertain = try updateLastMessage(of: &entry, gaps: log.state?.gaps ?? SeqRangeSet(), hadRow: log.hadRow)
         }
         try saveListing(entry)
-        return (isUncertain, entry.value.delivery.isDue && entry.value.delivery.dueSeq != entry.saved.delivery.dueSeq)
+        let (before, delivery) = (entry.saved.delivery, entry.value.delivery)
+        let wasDue = before.isDue && before.dueSeq == delivery.dueSeq
+        return (isUncertain, delivery.isDue && !wasDue)
     }
 
     private func updateLastMessage(of entry: inout OpenEntry, gaps: SeqRangeSet, hadRow: Bool) throws -> Bool {

@@ -19,12 +19,7 @@ extension Engine {
             throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue), which has no read positions")
         }
         return try withAccess(to: name, for: caller) { access, store in
-            guard permissions[.listMembers, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "You need permission to list the members of \(name).")
-            }
-            guard let message = try store.message(id, in: access.conversation.number),
-                access.visible.contains(message.seq)
-            else { throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.") }
+            let message = try message(id, listedBy: caller, access, store)
             guard name.kind != .direct else { return try reader(of: message, access, after: after, store) }
             var found: [MessageReader] = []
             let rows = try store.positions(
@@ -42,6 +37,22 @@ extension Engine {
 
     /// The maximum number of members that one call to `readers` examines.
     package static let maximumReadersExamined = 500
+
+    /// Returns a message whose readers or recipients the caller may list.
+    ///
+    /// - Throws: `forbidden`, `unknown-message`.
+    func message(
+        _ id: MessageID, listedBy caller: Caller, _ access: Access, _ store: any StoreReader
+    ) throws -> MessageRow {
+        let row = access.conversation
+        guard permissions[.listMembers, row.id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "You need permission to list the members of \(row.id).")
+        }
+        guard let message = try store.message(id, in: row.number), access.visible.contains(message.seq) else {
+            throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
+        }
+        return message
+    }
 
     /// Returns the other user of a direct conversation if their receipt covers the message.
     private func reader(

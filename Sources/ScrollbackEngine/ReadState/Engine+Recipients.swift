@@ -9,9 +9,11 @@ extension Engine {
         _ marks: [DeliveryMark], by caller: Caller, completion: @escaping Completion<[DeliveryResult]>
     ) {
         let footprints = marks.map { mark in
-            Footprint(
+            var footprint = Footprint(
                 mark.conversation.logID.absolute(for: caller.user), caller.user, needsAccess: true,
                 readsThrough: mark.position.seq)
+            footprint.countsMembers = true
+            return footprint
         }
         commits.submit(
             for: WorkOwner(caller), about: footprints,
@@ -29,13 +31,8 @@ extension Engine {
         try settings.people.checkReadReceipts()
         let name = conversation.logID.absolute(for: caller.user)
         return try withAccess(to: name, for: caller) { access, store in
-            guard permissions[.listMembers, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "You need permission to list the members of \(name).")
-            }
+            let message = try message(id, listedBy: caller, access, store)
             try store.checkDeliveryReceipts(in: access.conversation)
-            guard let message = try store.message(id, in: access.conversation.number),
-                access.visible.contains(message.seq)
-            else { throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.") }
             let found = try recipients(of: message, access, store).filter { recipient in
                 recipient.deliveredSeq >= message.seq && after.map { $0 < recipient.id } ?? true
             }

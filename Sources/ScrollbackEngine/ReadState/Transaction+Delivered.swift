@@ -44,7 +44,8 @@ extension Transaction {
         if id.kind == .direct {
             // Devices of the other user that are offline receive the position with the conversation's head.
             if let row = try conversation(id) { try put(row) }
-        } else if permissions[.listMembers, id.kind] > .member {
+        } else if permissions[.listMembers, id.kind] > min(.member, permissions[.read, id.kind]) {
+            // Some subscribers may not list the members, so none gets the event.
             return
         }
         publish(.delivered(id, caller.user, seq))

@@ -12,8 +12,10 @@ package struct Footprint: Hashable, Sendable {
     package var needsSpans = false
     /// Whether the request returns the user's head of the conversation.
     package var needsHead = false
-    /// The sequence number up to which the user reads, if the request is a read mark.
+    /// The sequence number up to which the user reads, if the request is a read mark, or has received the messages.
     package var readsThrough: Seq?
+    /// Whether the request depends on the number of members, up to ``ReceiptRow/maximumMembers``.
+    package var countsMembers = false
     /// The idempotency ID of a change.
     package var operation: MessageID?
     /// The type of an action that is added to or removed from the first of `messages`.
@@ -151,6 +153,13 @@ extension ExpectedReads {
     /// The memberships whose heads are needed, without the communities of channels.
     package var headPlaces: Set<Membership> {
         Set(footprints.filter(\.needsHead).map { Membership(conversation: $0.conversation, user: $0.user) })
+    }
+
+    /// The memberships in groups whose members are counted.
+    package var counted: Set<Membership> {
+        Set(
+            footprints.filter { $0.countsMembers && $0.conversation.kind == .group }
+                .map { Membership(conversation: $0.conversation, user: $0.user) })
     }
 
     private func memberships(where isIncluded: (Footprint) -> Bool) -> Set<Membership> {

@@ -47,7 +47,8 @@ package struct PeopleSettings: Hashable, Sendable {
 
     func checkReadReceipts() throws(ChatError) {
         guard readReceipts else {
-            throw ChatError(.featureOff, "Read receipts are turned off on this server (setting readReceipts).")
+            throw ChatError(
+                .featureOff, "Read and delivery receipts are turned off on this server (setting readReceipts).")
         }
     }
 

@@ -11,6 +11,8 @@ package struct DeliveryReports: Sendable {
     private var isConnected = false
     private var isNeeded = false
     private var isInFlight = false
+    /// Whether reports wait for the retry after a temporary error.
+    private var isPaused = false
     private var notBefore: Date?
     private var wakesAt: Date?
 
@@ -51,9 +53,16 @@ package struct DeliveryReports: Sendable {
         return needed(now: now)
     }
 
-    /// Handles a report that the server did not accept; the next call of ``needed(now:)`` repeats it.
+    /// Handles a temporary error; nothing is reported until ``retry(now:)`` is called.
     package mutating func failed() {
         isInFlight = false
+        isPaused = true
+    }
+
+    /// Continues when the server may accept reports again.
+    package mutating func retry(now: Date) -> Action? {
+        isPaused = false
+        return needed(now: now)
     }
 
     /// Handles that nothing was due, so that no request was sent.
@@ -63,7 +72,7 @@ package struct DeliveryReports: Sendable {
     }
 
     private mutating func next(_ now: Date) -> Action? {
-        guard isNeeded, !isInFlight else { return nil }
+        guard isNeeded, !isInFlight, !isPaused else { return nil }
         // A time that is further away comes from before the clock was set back.
         if let notBefore, now < notBefore, notBefore <= now.addingTimeInterval(Self.interval) {
             guard wakesAt != notBefore else { return nil }

@@ -31,12 +31,12 @@ package struct DeliveryState: Hashable, Sendable {
 
     /// Returns the range whose newest message of another user is to be reported, or `nil` if there is none.
     ///
-    /// A gap above the last reported position holds the report back, because a position covers all earlier messages.
-    /// Each message is searched once.
+    /// A gap holds the report back, because a position covers all earlier messages. Gaps below the searched messages do
+    /// not: the device had these messages before. Each message is searched once.
     package func unreported(in log: LogState) -> SeqRange? {
         guard isOn else { return nil }
         let known = max(reportedSeq, searchedSeq)
-        let gap = log.gaps.first(atOrAbove: reportedSeq + 1)
+        let gap = log.gaps.first(atOrAbove: known + 1)
         let last = (gap?.lowerBound ?? log.head + 1) - 1
         return known < last ? known + 1...last : nil
     }

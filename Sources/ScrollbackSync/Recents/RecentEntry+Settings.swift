@@ -39,6 +39,9 @@ extension RecentEntry {
     ///   - isRead: Whether a read on this device is still unconfirmed. It ends the unread marker once the server
     ///     receives it.
     package mutating func apply(settings summary: ReadSummary, pending: Set<SettingKind>, isRead: Bool) {
+        // In a group, the server counts messages up to the read marker as delivered. In a direct conversation it does
+        // not, because the user's own messages advance the marker.
+        if kind != .direct { delivery.reported(through: summary.readSeq) }
         guard summary.userRev >= settingsRev else { return }
         settingsRev = summary.userRev
         if !pending.contains(.muted) { isMuted = summary.isMuted }

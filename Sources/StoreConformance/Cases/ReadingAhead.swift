@@ -162,6 +162,7 @@ private struct ReadAheadSample {
             var footprint = Footprint(
                 row.id, user, messages: [MessageID(5), MessageID(9)], needsAccess: true, readsThrough: 5)
             footprint.needsHead = true
+            footprint.countsMembers = true
             footprint.operation = MessageID(99)
             footprint.actionType = "reaction"
             footprint.reply = .init(to: MessageID(5), mentions: [user])
@@ -201,6 +202,8 @@ private struct ReadAheadSample {
         var member = MemberRow(conversation: channel.number, user: user, standing: .reader)
         member.readSeq = 4
         try store.put(member)
+        // The group has a member more than when the members were counted.
+        try store.put(MemberRow(conversation: group.number, user: peer, standing: .member))
     }
 
     /// Returns descriptions of all answers that a store may know, without names and numbers of conversations.
@@ -222,6 +225,9 @@ private struct ReadAheadSample {
                 for seq: Seq in 0...8 { add("mentions", try store.mentions(of: user, in: number, above: seq)) }
                 add("actions", try store.action(at: 5, user, type: "reaction", value: "1", in: number) != nil)
                 add("actions", try store.action(at: 5, user, type: "reaction", value: "new", in: number) != nil)
+            }
+            for limit in [1, ReceiptRow.maximumMembers + 1, 100] {
+                add("members", try store.memberCount(of: number, limit: limit))
             }
             add("ranges", try store.deletedRanges(of: nil, in: number))
             add("removed", try store.numbers(.removed, of: number))

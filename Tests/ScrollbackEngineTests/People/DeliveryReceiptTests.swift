@@ -187,6 +187,29 @@ struct DeliveryReceiptTests {
         #expect(try received(bob).isEmpty)
     }
 
+    @Test("Events of deliveries are sent only if all who can read a group may list its members")
+    func eventsNeedThePermission() throws {
+        for (action, requirement) in [(.listMembers, .moderator), (.read, .anyone)] as [(Permission, Requirement)] {
+            var permissions = Permissions.standard
+            permissions[action, .group] = requirement
+            let harness = try EngineHarness(permissions: permissions)
+            try harness.make(group, members: ["alice", "bob"])
+            let sessions = SessionHarness(harness)
+            let (alice, stranger) = (sessions.device("alice"), sessions.device("stranger"))
+            stranger.request(Subscribe([group]))
+            let message = harness.submission()
+            try harness.send(message, to: group, by: "alice")
+            #expect(try harness.delivered(group, through: 1, by: "bob") == nil)
+            #expect(try received(alice).isEmpty && received(stranger).isEmpty, "\(action)")
+            // The place is recorded for those who may list the recipients.
+            let page = try harness.engine.recipients(
+                of: message.id, in: group, after: nil, limit: 9, by: EngineHarness.admin)
+            #expect(page.elements.map(\.id) == ["bob"])
+            let refused = refusal { _ = try harness.recipients(of: message.id, in: group, by: "stranger") }
+            #expect(refused != nil)
+        }
+    }
+
     @Test("A group with more than 20 members has no delivery receipts until it is small again")
     func largeGroup() throws {
         let harness = try EngineHarness()

@@ -97,7 +97,8 @@ private final class BatchScenario {
                 let head = try harness.head(id, user)
                 state.head = max(state.head, head.state.head)
                 state.epoch = head.state.epoch
-                state.text += "\(user): \(head.unread), \(head.mentions), \(head.state.head), \(head.state.rev)\n"
+                state.text += "\(user): \(head.unread), \(head.mentions), \(head.state.head), \(head.state.rev), "
+                state.text += "\(head.peerReadSeq), \(head.peerDeliveredSeq), \(head.hasDeliveryReceipts)\n"
                 for message in try harness.page(of: id, by: user).messages {
                     state.text += "  \(message.seq) \(message.timetoken) \(message.id) \(message.sender) "
                     state.text += "\(message.text ?? "–") \(String(describing: message.replies)) \(message.actions)\n"
@@ -117,7 +118,7 @@ private final class BatchScenario {
         let (id, head) = (Self.conversations[index], heads[index])
         let caller = Caller(user: random.pick(Self.users))
         let known = sent.filter { $0.conversation == id }.randomElement(using: &random)?.submission
-        switch random.below(12) {
+        switch random.below(13) {
         case 0...4: return send(to: id, caller, replyTo: known)
         case 5:
             let (submission, conversation) = sent.randomElement(using: &random) ?? (harnesses[0].submission(), id)
@@ -155,6 +156,18 @@ private final class BatchScenario {
                 "\(deleter.user) deletes \(known.id) in \(id)",
                 { harness, done in
                     harness.engine.delete([known.id], in: id, by: deleter) { done(Self.text($0) { "\($0)" }) }
+                }
+            )
+        case 11:
+            let seq = Seq(random.below(Int(head.head) + 2))
+            return (
+                "\(caller.user) has received \(id) to \(seq)",
+                { harness, done in
+                    let epoch = (try? harness.head(id, caller.user).state.epoch) ?? Epoch(rawValue: 0)
+                    let mark = DeliveryMark(conversation: id, position: EpochPosition(seq: seq, epoch: epoch))
+                    harness.engine.reportDelivered([mark], by: caller) { result in
+                        done(Self.text(result) { "\($0.map { $0.error?.message ?? "accepted" })" })
+                    }
                 }
             )
         default: return manage(id, caller.user)

@@ -141,6 +141,18 @@ import Testing
         }
     }
 
+    @Test func `A delivery report takes two round trips, whatever the number of its conversations`() throws {
+        let groups = (0..<6).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for id in groups { try harness.make(id, members: ["alice", "bob"]) }
+        for id in groups + [direct] { try harness.send("first", to: id, by: "alice") }
+        for ids in [[direct], [groups[0]], Array(groups[1...])] {
+            let marks = try ids.map { try harness.mark($0, through: 1, by: "bob") }
+            var results: [DeliveryResult] = []
+            #expect(try cost { results = try harness.report(marks, by: "bob") } == 2, "\(ids)")
+            #expect(results.allSatisfy { $0.error == nil })
+        }
+    }
+
     @Test func `An edit takes two round trips`() throws {
         let message = harness.submission()
         try harness.send(message, to: group, by: "alice")

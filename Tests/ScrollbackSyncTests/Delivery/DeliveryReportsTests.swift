@@ -41,13 +41,18 @@ struct DeliveryReportsTests {
         #expect(reports.connected(now: start) == .report)
     }
 
-    @Test("A report that failed is repeated only when it is needed again")
+    @Test("After a temporary error, nothing is reported before the retry, whatever becomes due")
     func failure() {
         var reports = connected()
         #expect(reports.needed(now: start) == .report)
+        // More becomes due while the request is in flight.
+        #expect(reports.needed(now: start) == nil)
         reports.failed()
         #expect(reports.tick(now: start + 5) == nil)
-        #expect(reports.needed(now: start + 5) == .report)
+        #expect(reports.needed(now: start + 5) == nil)
+        #expect(reports.retry(now: start + 9) == .report)
+        reports.failed()
+        #expect(reports.connected(now: start + 10) == .report)
     }
 
     @Test("A clock that is set back delays no report")

@@ -24,7 +24,31 @@ struct DeliveryStateTests {
         // Filling the gap makes the rest due.
         #expect(delivery.unreported(in: state(9, gaps: [1...1])) == 6...9)
         // A gap directly after the reported position holds everything back.
-        #expect(delivery.unreported(in: state(9, gaps: [3...3])) == nil)
+        #expect(self.delivery(reported: 2).unreported(in: state(9, gaps: [3...3])) == nil)
+    }
+
+    @Test("Messages that the device deleted locally hold nothing back if it had searched them before")
+    func deletedLocally() {
+        var delivery = delivery(reported: 2)
+        // The user's own messages, which are not reported.
+        delivery.searched(3...5, newest: nil)
+        #expect(delivery.unreported(in: state(6, gaps: [1...4])) == 6...6)
+        #expect(delivery.unreported(in: state(6, gaps: [1...6])) == nil)
+    }
+
+    @Test("What the user has read needs no report in groups, as the server reports it with heads and reads")
+    func readElsewhere() {
+        for kind in [ConversationKind.group, .direct] {
+            var entry = RecentEntry(kind: kind)
+            let id: ConversationID = kind == .direct ? .direct("bob") : .group("g")
+            let head = ConversationHead(conversation: id, state: log(9), readSeq: 6, hasDeliveryReceipts: true)
+            entry.apply(head, pending: [], isRead: false)
+            // In a direct conversation, an own message can have advanced the marker.
+            #expect(entry.delivery.reportedSeq == (kind == .direct ? 0 : 6))
+            // The history before the marker is not loaded.
+            let due: SeqRange? = kind == .direct ? nil : 7...9
+            #expect(entry.delivery.unreported(in: state(9, gaps: [1...5])) == due)
+        }
     }
 
     @Test("A position that the server knows is not due again")

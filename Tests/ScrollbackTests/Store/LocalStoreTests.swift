@@ -280,6 +280,22 @@ struct LocalStoreTests {
         #expect(try await store.write { try $0.apply(inputs) }.contains { $0.needsHead })
     }
 
+    @Test("Messages to report as delivered are due again when a group that grew too large is small again")
+    func deliveriesAreDueAgain() async throws {
+        func hasDeliveries(_ input: LogInput) async throws -> Bool {
+            try await store.write { try $0.apply([input]) }.last?.hasDeliveries ?? false
+        }
+        var group = head(3)
+        group.hasDeliveryReceipts = true
+        #expect(try await !hasDeliveries(.head(group)))
+        #expect(try await hasDeliveries(.live(.message(message(4)))))
+        group.hasDeliveryReceipts = false
+        #expect(try await !hasDeliveries(.head(group)))
+        group.hasDeliveryReceipts = true
+        #expect(try await hasDeliveries(.head(group)))
+        #expect(try await !hasDeliveries(.head(group)))
+    }
+
     @Test("Messages, changes and pages in any order lead to the newest version of each row")
     func anyOrder() async throws {
         for seed in 1...40 as ClosedRange<UInt64> {

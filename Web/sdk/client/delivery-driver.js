@@ -37,6 +37,11 @@ export class DeliveryDriver {
     await this.#perform(this.#reports.needed(this.#driver.now));
   }
 
+  /** Continues after a temporary error. */
+  async resume() {
+    await this.#perform(this.#reports.retry(this.#driver.now));
+  }
+
   /** @param {number} now */
   async tick(now) {
     await this.#perform(this.#reports.tick(now));

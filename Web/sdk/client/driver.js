@@ -578,7 +578,7 @@ export class Driver {
     this.settings.resume();
     await this.sync.recoverFromRollback();
     await this.settings.send();
-    await this.deliveries.report();
+    await this.deliveries.resume();
     await this.drafts.resume();
     await this.push.resume();
   }

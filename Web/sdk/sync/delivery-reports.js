@@ -22,6 +22,8 @@ export class DeliveryReports {
   #isConnected = false;
   #isNeeded = false;
   #isInFlight = false;
+  /** Whether reports wait for the retry after a temporary error. */
+  #isPaused = false;
   /** @type {number | null} */
   #notBefore = null;
   /** @type {number | null} */
@@ -43,6 +45,7 @@ export class DeliveryReports {
     this.#isConnected = false;
     this.#isNeeded = false;
     this.#isInFlight = false;
+    this.#isPaused = false;
     this.#notBefore = null;
     this.#wakesAt = null;
   }
@@ -72,9 +75,20 @@ export class DeliveryReports {
     return this.needed(now);
   }
 
-  /** Handles a report that the server did not accept; the next call of `needed` repeats it. */
+  /** Handles a temporary error; nothing is reported until `retry` is called. */
   failed() {
     this.#isInFlight = false;
+    this.#isPaused = true;
+  }
+
+  /**
+   * Continues when the server may accept reports again.
+   *
+   * @param {number} now
+   */
+  retry(now) {
+    this.#isPaused = false;
+    return this.needed(now);
   }
 
   /** Handles that nothing was due, so that no request was sent. */
@@ -88,7 +102,7 @@ export class DeliveryReports {
    * @returns {DeliveryAction | null}
    */
   #next(now) {
-    if (!this.#isNeeded || this.#isInFlight) return null;
+    if (!this.#isNeeded || this.#isInFlight || this.#isPaused) return null;
     // A time that is further away comes from before the clock was set back.
     const notBefore = this.#notBefore;
     if (notBefore !== null && now < notBefore && notBefore <= now + DeliveryReports.interval) {

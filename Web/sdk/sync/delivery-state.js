@@ -40,8 +40,8 @@ export class DeliveryState {
   /**
    * Returns the range whose newest message of another user is to be reported, or `null` if there is none.
    *
-   * A gap above the last reported position holds the report back, because a position covers all earlier messages. Each
-   * message is searched once.
+   * A gap holds the report back, because a position covers all earlier messages. Gaps below the searched messages do
+   * not: the device had these messages before. Each message is searched once.
    *
    * @param {LogState} log
    * @returns {SeqRange | null}
@@ -49,7 +49,7 @@ export class DeliveryState {
   unreported(log) {
     if (!this.isOn) return null;
     const known = Math.max(this.reportedSeq, this.searchedSeq);
-    const gap = log.gaps.firstAtOrAbove(this.reportedSeq + 1);
+    const gap = log.gaps.firstAtOrAbove(known + 1);
     const last = (gap ? gap[0] : log.head + 1) - 1;
     return known < last ? [known + 1, last] : null;
   }

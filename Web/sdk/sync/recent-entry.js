@@ -255,6 +255,9 @@ export class RecentEntry {
    *   server receives it.
    */
   applySettings(summary, pending, isRead) {
+    // In a group, the server counts messages up to the read marker as delivered. In a direct conversation it does not,
+    // because the user's own messages advance the marker.
+    if (this.kind !== "direct") this.delivery.reported(summary.readSeq);
     if (summary.userRev < this.settingsRev) return;
     this.settingsRev = summary.userRev;
     if (!pending.has("muted")) this.isMuted = summary.isMuted;
