@@ -60,12 +60,16 @@ extension Route {
 
     /// Returns the JSON in a body, which is the body itself or the field `payload` of a form.
     ///
-    /// `curl --data` declares JSON as a form, so a form that begins with `{` is JSON.
+    /// `curl --data` declares JSON as a form, so a form that begins with `{` is JSON. Only the field is decoded: a body
+    /// can have 100,000 others.
     private static func payload(in body: [UInt8], isForm: Bool) throws(SlackPayload.Failure) -> [UInt8] {
-        guard isForm, body.first != UInt8(ascii: "{") else { return body }
-        let fields = try? QueryParameters.parse(String(decoding: body, as: UTF8.self))
-        guard let payload = fields?["payload"], payload.count == 1 else { throw .invalidPayload }
-        return Array(payload[0].utf8)
+        let first = body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard isForm, first != UInt8(ascii: "{") else { return body }
+        let fields = body.split(separator: UInt8(ascii: "&")).filter { $0.starts(with: "payload=".utf8) }
+        guard fields.count == 1, let values = try? QueryParameters.parse(String(decoding: fields[0], as: UTF8.self)),
+            let payload = values["payload"]?.first
+        else { throw .invalidPayload }
+        return Array(payload.utf8)
     }
 }
 

@@ -72,13 +72,16 @@ struct IncomingWebhookServerTests {
         let encoded = "payload=%7B%22text%22%3A%22a+%26%20b%22%7D"
         #expect(try await fixture.post(encoded, type: form).text == "ok")
         #expect(try await fixture.post(#"{"text":"c&d=e"}"#, type: form).text == "ok")
+        #expect(try await fixture.post("\n" + #" {"text":"e"}"#, type: form).text == "ok")
         #expect(try await fixture.post(#"{"text":"f"}"#, type: nil).text == "ok")
+        let others = String(repeating: "a=%25&", count: 60_000)
+        #expect(try await fixture.post(others + "payload=%7B%22text%22%3A%22g%22%7D", type: form).text == "ok")
         for body in ["text=hi", "payload=hi", "payload=%7B%7D&payload=%7B%7D", "payload=%ff"] {
             let answer = try await fixture.post(body, type: form)
             #expect(answer.status == 400 && answer.text == "invalid_payload", "\(body): \(answer)")
         }
         let texts = try await Device.everything(in: .group("ops"), of: fixture.server).compactMap(\.text)
-        #expect(texts == ["a & b", "c&d=e", "f"])
+        #expect(texts == ["a & b", "c&d=e", "e", "f", "g"])
         try await fixture.server.terminate()
     }
 
