@@ -104,7 +104,7 @@ struct ClusterDrain: AsyncParsableCommand {
         let reason = state.isDraining ? "" : ", and has not received the request"
         throw ChatError(
             .timeout,
-            "\(target.name) has not stopped after \(Int(timeout)) seconds\(reason). Look at its log, or wait longer with "
-                + "--timeout.")
+            "\(target.name) has not stopped after \(Int(timeout)) seconds\(reason). Look at its log, or wait longer "
+                + "with --timeout.")
     }
 }
