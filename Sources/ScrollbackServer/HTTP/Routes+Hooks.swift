@@ -29,9 +29,8 @@ extension Route {
             try scope.takeTokens(1, of: address)
             return SlackAnswer.unknownWebhook
         }
-        let webhook: IncomingWebhookRow
         switch try await scope.read(for: address, in: .admission, { try $0.incomingWebhook(token) }) {
-        case .found(let row): webhook = row
+        case .found: break
         // The limit is only for wrong URLs: behind a proxy, all clients have one address.
         case .unknown:
             try scope.takeTokens(1, of: address)
@@ -40,12 +39,16 @@ extension Route {
             try scope.takeTokens(1, of: address)
             return SlackAnswer.wrongSecret
         }
-        let owner = WorkOwner.hook(webhook.id)
+        let owner = WorkOwner.hook(token.id)
         try scope.takeTokens(1, of: owner)
-        try await scope.read(for: owner, in: .admission) { engine in
-            try engine.checkMayConnect(webhook.user, issuedAt: .distantFuture)
-        }
         let body = try await scope.body(request, from: owner)
+        // A body may take minutes to arrive, and the webhook may have been replaced or deleted since.
+        let webhook: IncomingWebhookRow
+        switch try await scope.read(for: owner, in: .admission, { try $0.incomingWebhookToPost(token) }) {
+        case .found(let row): webhook = row
+        case .unknown: return SlackAnswer.unknownWebhook
+        case .wrongSecret: return SlackAnswer.wrongSecret
+        }
         let text: String
         do throws(SlackPayload.Failure) {
             text = try SlackPayload.text(of: payload(in: body, isForm: request.hasForm))
@@ -70,6 +73,15 @@ extension Route {
             let payload = values["payload"]?.first
         else { throw .invalidPayload }
         return Array(payload.utf8)
+    }
+}
+
+extension Engine {
+    /// Finds the incoming webhook of a URL, and checks that its user may connect.
+    fileprivate func incomingWebhookToPost(_ token: IncomingWebhookToken) throws -> IncomingWebhookLookup {
+        let lookup = try incomingWebhook(token)
+        if case .found(let row) = lookup { try checkMayConnect(row.user, issuedAt: .distantFuture) }
+        return lookup
     }
 }
 

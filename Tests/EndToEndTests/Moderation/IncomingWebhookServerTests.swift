@@ -143,6 +143,24 @@ struct IncomingWebhookServerTests {
         try await fixture.server.terminate()
     }
 
+    @Test("A post whose body arrives after the secret was replaced is refused")
+    func slowBody() async throws {
+        let fixture = try await fixture()
+        let connection = try await RawConnection(fixture.server)
+        let body = #"{"text":"late"}"#
+        connection.write(
+            "POST \(fixture.url) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n{")
+        // The server looks up the URL when the head has arrived.
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(try await fixture.post(#"{"text":"in time"}"#).text == "ok")
+        #expect(try await fixture.admin.call("POST", Self.hook + "/secret").status == 200)
+        connection.write(String(body.dropFirst()))
+        let answer = try await connection.answer()
+        #expect(answer.status == 403 && answer.body == "invalid_token", "\(answer)")
+        #expect(try await Device.everything(in: .group("ops"), of: fixture.server).compactMap(\.text) == ["in time"])
+        try await fixture.server.terminate()
+    }
+
     @Test("The rate of posts through a webhook and the rate of wrong URLs from an address are limited")
     func rates() async throws {
         let fixture = try await fixture(["--send-rate", "0.001", "--send-burst", "3"])
