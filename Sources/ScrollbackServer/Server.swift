@@ -311,21 +311,17 @@ private struct Drain: Service {
         for sockets in sockets { await sockets.drain() }
     }
 
-    /// Waits until the clients have moved to other nodes.
+    /// Waits until the clients have moved to other nodes, unless the node stops because a service failed.
     private func moveClients() async {
+        guard !Task.isCancelled else { return }
         var sequence = sequence
-        let start = ContinuousClock.now
         logger.notice("The server stops. Its clients move to other nodes.")
-        while true {
-            let count = sockets.reduce(0) { $0 + $1.count }
-            switch sequence.next(after: start.duration(to: .now), connections: count) {
-            case .wait: try? await Task.sleep(for: .milliseconds(20))
-            case .askToMove(let window):
-                readiness.clientsMove = true
-                for sockets in sockets { sockets.askToMove(within: window) }
-            case .stop:
-                return logger.notice("The clients have moved.", metadata: ["left": "\(count)"])
-            }
+        let count = await sequence.run {
+            sockets.reduce(0) { $0 + $1.count }
+        } askToMove: { window in
+            readiness.clientsMove = true
+            for sockets in sockets { sockets.askToMove(within: window) }
         }
+        logger.notice("The clients have moved.", metadata: ["left": "\(count)"])
     }
 }

@@ -40,4 +40,29 @@ struct DrainSequenceTests {
         #expect(sequence.next(after: .zero, connections: 1) == .askToMove(within: .zero))
         #expect(sequence.next(after: .seconds(1), connections: 1) == .stop)
     }
+
+    @Test("The steps are carried out until all clients have moved")
+    func steps() async {
+        var sequence = sequence(delay: 0, window: 60)
+        var left = 2
+        var windows: [Duration] = []
+        let count = await sequence.run {
+            defer { if !windows.isEmpty { left -= 1 } }
+            return left
+        } askToMove: {
+            windows.append($0)
+        }
+        #expect(count == 0 && windows == [.seconds(60)])
+    }
+
+    @Test("A node whose service failed neither asks its clients to move nor waits for them")
+    func cancelled() async {
+        let task = Task {
+            try? await Task.sleep(for: .seconds(600))
+            var sequence = sequence(delay: 0, window: 0)
+            return await sequence.run(connections: { 2 }, askToMove: { _ in Issue.record("The clients are asked.") })
+        }
+        task.cancel()
+        #expect(await task.value == 2)
+    }
 }

@@ -5679,6 +5679,12 @@ declare module "scrollback/sync/connection-lifecycle" {
     export class ConnectionLifecycle {
         /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
         static maximumMove: number;
+        /**
+         * The least time between two moves, in milliseconds.
+         *
+         * A load balancer can give the connection to a server that stops, too, or to the same one.
+         */
+        static moveInterval: number;
         /** @param {UserID} user */
         constructor(user: UserID);
         /** @type {ConnectionPhase} */
@@ -5783,7 +5789,8 @@ declare module "scrollback/sync/connection-lifecycle" {
         /**
          * Handles the request of a server that stops soon to connect again.
          *
-         * @param {number} within The time in milliseconds in which the client moves, at a random moment.
+         * @param {number} within The time in milliseconds in which the client moves, at a random moment. The client moves
+         *   later if its last move was less than the interval ago.
          * @param {number} now
          * @param {Random} random
          * @returns {ConnectionAction[]}

@@ -69,3 +69,14 @@ Deno.test("A client that was asked to move opens the next connection at once if 
   connection.closed(3, 1012, "", noon, half);
   assert.deepEqual(connection.phase, { type: "waiting", until: noon + 2500 });
 });
+
+Deno.test("A client whose next server asks it to move, too, moves at most once a second", () => {
+  const connection = online();
+  connection.moving(0, noon, half);
+  connection.moveIfDue(noon, false);
+  reachOnline(connection);
+  const wake = { type: "wake", at: noon + 1000 };
+  assert.deepEqual(connection.moving(0, noon + 250, half), [wake, wake]);
+  assert.deepEqual(connection.moveIfDue(noon + 750, false), []);
+  assert.deepEqual(connection.moveIfDue(noon + 1000, true)[0], { type: "disconnect" });
+});

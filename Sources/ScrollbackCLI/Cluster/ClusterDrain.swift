@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import ScrollbackModel
+import ScrollbackServer
 
 struct ClusterDrain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +18,7 @@ struct ClusterDrain: AsyncParsableCommand {
     @Argument(help: "The name or the ID of the node, as `scrollback cluster status` lists it.")
     var node: String
 
-    @Option(help: "How long to wait, in seconds, at least 1.")
+    @Option(help: "How long to wait, in seconds, 1...86400.")
     var timeout = 120.0
 
     @Flag(help: "Stop the node even if no other node serves clients.")
@@ -26,16 +27,16 @@ struct ClusterDrain: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard timeout >= 1 else { throw ValidationError("--timeout must be at least 1.") }
+        guard (1...86_400).contains(timeout) else { throw ValidationError("--timeout must be in 1...86400.") }
     }
 
     func run() async throws {
         try await reporting {
             let api = try connection.adminAPI()
             let start = ContinuousClock.now
-            let cluster = try await api.nodes()
+            let cluster = try await nodes(api)
             let target = try cluster.node(node)
-            guard force || cluster.nodes.contains(where: { $0.id != target.id && !$0.isDraining }) else {
+            guard force || cluster.serves(without: target) else {
                 throw ChatError.invalidParameter(
                     "node", "must not be the only node that serves clients. Start another one first, or use --force")
             }
@@ -54,6 +55,19 @@ struct ClusterDrain: AsyncParsableCommand {
         }
     }
 
+    /// Gets the nodes, and asks again if the node or others are missing.
+    ///
+    /// A node that has just started does not list the others for about a second.
+    private func nodes(_ api: ServerAPI) async throws -> ClusterNodes {
+        var cluster = try await api.nodes()
+        for _ in 0..<3 {
+            if let target = try? cluster.node(node), force || cluster.serves(without: target) { break }
+            try await Task.sleep(for: .milliseconds(500))
+            cluster = try await api.nodes()
+        }
+        return cluster
+    }
+
     /// Asks the node to stop, until it reports that it does, and waits until it has stopped.
     ///
     /// - Parameter isAnswering: Whether the server that the command talks to is the node itself.
@@ -61,32 +75,36 @@ struct ClusterDrain: AsyncParsableCommand {
         _ target: ClusterNodes.Node, isAnswering: Bool, _ api: ServerAPI, until end: ContinuousClock.Instant
     ) async throws {
         var progress = Progress("moving clients of \(target.name)", total: target.connections)
-        var (isDraining, isAnswering) = (false, isAnswering)
+        var state = DrainProgress(isAnswering: isAnswering)
         while ContinuousClock.now < end {
             do {
                 let cluster = try await api.nodes()
-                if let current = cluster.nodes.first(where: { $0.id == target.id }) {
-                    isDraining = current.isDraining
-                    isAnswering = cluster.nodes.first?.id == target.id
+                let current = cluster.nodes.first { $0.id == target.id }
+                state.listed(
+                    isDraining: current?.isDraining, isAnswering: cluster.nodes.first?.id == target.id,
+                    busIsConnected: cluster.busIsConnected)
+                if let current {
                     progress.show(max(0, target.connections - current.connections))
-                    if !isDraining {
+                    if !current.isDraining {
                         try await api.perform("POST", "/v1/admin/nodes/\(target.id)/drain")
-                        // A request to another node can be lost.
-                        isDraining = isAnswering
+                        state.requested()
                     }
-                } else if cluster.busIsConnected {
-                    // A node without NATS lists no other nodes.
-                    return progress.finish(progress.total)
                 }
             } catch {
-                // The server that the command talks to is the node, and has stopped.
-                if error.code == .unreachable, isDraining, isAnswering { return progress.finish(progress.total) }
-                // The node may have stopped before it was listed as draining.
-                guard error.isTemporary || error.code == .invalidParameter else { throw error }
+                if error.code == .unreachable {
+                    state.unreachable()
+                } else if !error.isTemporary, error.code != .invalidParameter {
+                    // The node may have stopped before it was listed as draining.
+                    throw error
+                }
             }
+            if state.hasStopped { return progress.finish(progress.total) }
             try await Task.sleep(for: .milliseconds(500))
         }
-        let reason = isDraining ? "" : ", and has not received the request"
-        throw ChatError(.timeout, "\(target.name) has not stopped after \(Int(timeout)) seconds\(reason).")
+        let reason = state.isDraining ? "" : ", and has not received the request"
+        throw ChatError(
+            .timeout,
+            "\(target.name) has not stopped after \(Int(timeout)) seconds\(reason). Look at its log, or wait longer "
+                + "with --timeout.")
     }
 }

@@ -50,6 +50,9 @@ struct ClusterNodes {
         return problems
     }
 
+    /// Whether another node than this one serves clients.
+    func serves(without node: Node) -> Bool { nodes.contains { $0.id != node.id && !$0.isDraining } }
+
     /// Finds a node by its name or ID.
     ///
     /// - Throws: `invalid-parameter` if there is no such node, or several have the name.

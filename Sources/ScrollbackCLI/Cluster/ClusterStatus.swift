@@ -38,7 +38,7 @@ struct ClusterStatus: AsyncParsableCommand {
                     writer.array(problems) { $0.value($1) }
                 }
             } else {
-                for problem in problems { Output.error("warning: \(problem)") }
+                for problem in problems { Output.error("warning: \(problem)".printable) }
             }
             if !problems.isEmpty { throw Exit.failed }
         }

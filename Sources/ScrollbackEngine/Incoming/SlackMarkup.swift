@@ -62,7 +62,8 @@ enum SlackMarkup {
     private static func special(_ command: ArraySlice<UInt8>, _ label: [UInt8]) -> [UInt8]? {
         let parts = command.split(separator: UInt8(ascii: "^"), omittingEmptySubsequences: false)
         guard let kind = parts.first, !kind.isEmpty else { return nil }
-        if kind.elementsEqual("date".utf8), !label.isEmpty { return label }
+        // Without the label that Slack requires, the date stays as it is written.
+        if kind.elementsEqual("date".utf8) { return label.isEmpty ? nil : label }
         return name(parts.count > 1 ? parts[1] : kind, label, after: UInt8(ascii: "@"))
     }
 

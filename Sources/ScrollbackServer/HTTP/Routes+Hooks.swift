@@ -29,9 +29,8 @@ extension Route {
             try scope.takeTokens(1, of: address)
             return SlackAnswer.unknownWebhook
         }
-        let webhook: IncomingWebhookRow
         switch try await scope.read(for: address, in: .admission, { try $0.incomingWebhook(token) }) {
-        case .found(let row): webhook = row
+        case .found: break
         // The limit is only for wrong URLs: behind a proxy, all clients have one address.
         case .unknown:
             try scope.takeTokens(1, of: address)
@@ -40,12 +39,16 @@ extension Route {
             try scope.takeTokens(1, of: address)
             return SlackAnswer.wrongSecret
         }
-        let owner = WorkOwner.hook(webhook.id)
+        let owner = WorkOwner.hook(token.id)
         try scope.takeTokens(1, of: owner)
-        try await scope.read(for: owner, in: .admission) { engine in
-            try engine.checkMayConnect(webhook.user, issuedAt: .distantFuture)
-        }
         let body = try await scope.body(request, from: owner)
+        // A body may take minutes to arrive, and the webhook may have been replaced or deleted since.
+        let webhook: IncomingWebhookRow
+        switch try await scope.read(for: owner, in: .admission, { try $0.incomingWebhookToPost(token) }) {
+        case .found(let row): webhook = row
+        case .unknown: return SlackAnswer.unknownWebhook
+        case .wrongSecret: return SlackAnswer.wrongSecret
+        }
         let text: String
         do throws(SlackPayload.Failure) {
             text = try SlackPayload.text(of: payload(in: body, isForm: request.hasForm))
@@ -60,12 +63,25 @@ extension Route {
 
     /// Returns the JSON in a body, which is the body itself or the field `payload` of a form.
     ///
-    /// `curl --data` declares JSON as a form, so a form that begins with `{` is JSON.
+    /// `curl --data` declares JSON as a form, so a form that begins with `{` is JSON. Only the field is decoded: a body
+    /// can have 100,000 others.
     private static func payload(in body: [UInt8], isForm: Bool) throws(SlackPayload.Failure) -> [UInt8] {
-        guard isForm, body.first != UInt8(ascii: "{") else { return body }
-        let fields = try? QueryParameters.parse(String(decoding: body, as: UTF8.self))
-        guard let payload = fields?["payload"], payload.count == 1 else { throw .invalidPayload }
-        return Array(payload[0].utf8)
+        let first = body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard isForm, first != UInt8(ascii: "{") else { return body }
+        let fields = body.split(separator: UInt8(ascii: "&")).filter { $0.starts(with: "payload=".utf8) }
+        guard fields.count == 1, let values = try? QueryParameters.parse(String(decoding: fields[0], as: UTF8.self)),
+            let payload = values["payload"]?.first
+        else { throw .invalidPayload }
+        return Array(payload.utf8)
+    }
+}
+
+extension Engine {
+    /// Finds the incoming webhook of a URL, and checks that its user may connect.
+    fileprivate func incomingWebhookToPost(_ token: IncomingWebhookToken) throws -> IncomingWebhookLookup {
+        let lookup = try incomingWebhook(token)
+        if case .found(let row) = lookup { try checkMayConnect(row.user, issuedAt: .distantFuture) }
+        return lookup
     }
 }
 

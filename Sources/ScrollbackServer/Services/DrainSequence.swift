@@ -42,4 +42,24 @@ struct DrainSequence: Sendable {
         }
         return connections == 0 || elapsed >= maximum ? .stop : .wait
     }
+
+    /// Carries out the steps until the node can stop, or until the task is cancelled because a service of the node
+    /// failed.
+    ///
+    /// - Parameters:
+    ///   - connections: Returns the number of connections that are left.
+    ///   - askToMove: Asks all clients to move within a time.
+    /// - Returns: The number of connections that are left.
+    mutating func run(connections: () -> Int, askToMove: (Duration) -> Void) async -> Int {
+        let start = ContinuousClock.now
+        while !Task.isCancelled {
+            let count = connections()
+            switch next(after: start.duration(to: .now), connections: count) {
+            case .wait: try? await Task.sleep(for: .milliseconds(20))
+            case .askToMove(let window): askToMove(window)
+            case .stop: return count
+            }
+        }
+        return connections()
+    }
 }

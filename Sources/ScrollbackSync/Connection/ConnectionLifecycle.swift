@@ -40,9 +40,14 @@ package struct ConnectionLifecycle: Sendable {
     private var move: (at: Date, latest: Date)?
     /// The end of the time in which a client that moves to another server still counts as online.
     private var moveEnd: Date?
+    private var lastMove = Date.distantPast
 
     /// How long the phase stays published as online while the client moves to another server, in seconds.
     package static let maximumMove: TimeInterval = 1
+    /// The least time between two moves, in seconds.
+    ///
+    /// A load balancer can give the connection to a server that stops, too, or to the same one.
+    package static let moveInterval: TimeInterval = 1
 
     package init(user: UserID) {
         self.user = user
@@ -203,13 +208,15 @@ extension ConnectionLifecycle {
 extension ConnectionLifecycle {
     /// Handles the request of a server that stops soon to connect again.
     ///
-    /// - Parameter within: The time in seconds in which the client moves, at a random moment.
+    /// - Parameter within: The time in seconds in which the client moves, at a random moment. The client moves later if
+    ///   its last move was less than ``moveInterval`` ago.
     package mutating func moving(
         within: TimeInterval, now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ConnectionAction] {
         guard isOnline, move == nil else { return [] }
-        let at = now + TimeInterval.random(in: 0...max(0, within), using: &generator)
-        let latest = now + max(0, within)
+        let pause = lastMove <= now ? max(0, Self.moveInterval - now.timeIntervalSince(lastMove)) : 0
+        let at = now + max(pause, TimeInterval.random(in: 0...max(0, within), using: &generator))
+        let latest = now + max(pause, within)
         move = (at, latest)
         return [.wake(at: at), .wake(at: latest)]
     }
@@ -227,7 +234,7 @@ extension ConnectionLifecycle {
 
     private mutating func moveNow(_ now: Date) -> [ConnectionAction] {
         let end = now + Self.maximumMove
-        moveEnd = end
+        (moveEnd, lastMove) = (end, now)
         return disconnect() + open() + [.wake(at: end)]
     }
 

@@ -107,6 +107,11 @@ struct IncomingWebhookTests {
             let operation = PutIncomingWebhook(hook: "x", conversation: group, user: "bot")
             #expect(refused { _ = try harness.perform(operation, by: caller) } == "forbidden ")
         }
+        try harness.mute("bot", .forever, in: group)
+        let muted = refusal { _ = try create() }
+        #expect(
+            muted?.parameter == "user"
+                && muted?.message.hasSuffix("Lift the restriction first, or choose another user") == true)
         #expect(try list().isEmpty)
     }
 

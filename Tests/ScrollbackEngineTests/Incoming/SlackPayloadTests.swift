@@ -25,6 +25,7 @@ struct SlackPayloadTests {
             ("<@U012> <@U012|ann> <#C01|general> <#C01>", "@U012 @ann #general #C01"),
             ("<!subteam^S01|@ops> <!subteam^S01>", "@ops @S01"),
             ("<!date^1392734382^{date}^https://a.test|18 Feb> ", "18 Feb "),
+            ("<!date^1392734382^{date}>", "<!date^1392734382^{date}>"),
             ("1 < 2 > 0", "1 < 2 > 0"),
             ("Array<String> <> <|x> <https:> <a b:c>", "Array<String> <> <|x> <https:> <a b:c>"),
             ("<<https://a.test>", "<https://a.test"), ("<https://a.test", "<https://a.test"),

@@ -190,6 +190,21 @@ struct ConnectionLifecycleTests {
         #expect(lifecycle.moveIfDue(now: noon + 60, awaitsAnswers: false) == [])
     }
 
+    @Test("A client whose next server asks it to move, too, moves at most once a second")
+    mutating func repeatedMoves() {
+        var lifecycle = online()
+        _ = lifecycle.moving(within: 0, now: noon, using: &random)
+        _ = lifecycle.moveIfDue(now: noon, awaitsAnswers: false)
+        reachOnline(&lifecycle)
+        #expect(
+            lifecycle.moving(within: 0, now: noon + 0.25, using: &random) == [.wake(at: noon + 1), .wake(at: noon + 1)])
+        #expect(lifecycle.moveIfDue(now: noon + 0.75, awaitsAnswers: false) == [])
+        #expect(lifecycle.moveIfDue(now: noon + 1, awaitsAnswers: true).first == .disconnect)
+        reachOnline(&lifecycle)
+        // The clock was set back.
+        #expect(lifecycle.moving(within: 0, now: noon, using: &random) == [.wake(at: noon), .wake(at: noon)])
+    }
+
     @Test("A slow client reconnects at once if it was online, and with a delay otherwise")
     mutating func slowClient() {
         var lifecycle = online()

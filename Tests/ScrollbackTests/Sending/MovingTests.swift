@@ -71,6 +71,8 @@ struct MovingTests {
         let scene = try await scene()
         let mover = Task { [server = scene.server] in
             for step in 0..<40 {
+                // A client moves at most once a second.
+                server.advance(by: 1)
                 for user in ["alice", "bob"] as [UserID] { server.askToMove(user, within: step % 4 * 10) }
                 try await Task.sleep(for: .milliseconds(15))
             }

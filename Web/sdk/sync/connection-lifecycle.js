@@ -79,9 +79,16 @@ export class ConnectionLifecycle {
    * @type {number | null}
    */
   #moveEnd = null;
+  #lastMove = -Infinity;
 
   /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
   static maximumMove = 1000;
+  /**
+   * The least time between two moves, in milliseconds.
+   *
+   * A load balancer can give the connection to a server that stops, too, or to the same one.
+   */
+  static moveInterval = 1000;
 
   /** @type {ConnectionPhase} */
   phase = { type: "idle" };
@@ -308,15 +315,17 @@ export class ConnectionLifecycle {
   /**
    * Handles the request of a server that stops soon to connect again.
    *
-   * @param {number} within The time in milliseconds in which the client moves, at a random moment.
+   * @param {number} within The time in milliseconds in which the client moves, at a random moment. The client moves
+   *   later if its last move was less than the interval ago.
    * @param {number} now
    * @param {Random} random
    * @returns {ConnectionAction[]}
    */
   moving(within, now, random) {
     if (!this.isOnline || this.#move !== null) return [];
-    const at = now + random() * Math.max(0, within);
-    const latest = now + Math.max(0, within);
+    const pause = this.#lastMove <= now ? Math.max(0, ConnectionLifecycle.moveInterval - (now - this.#lastMove)) : 0;
+    const at = now + Math.max(pause, random() * Math.max(0, within));
+    const latest = now + Math.max(pause, within);
     this.#move = { at, latest };
     return [{ type: "wake", at }, { type: "wake", at: latest }];
   }
@@ -343,6 +352,7 @@ export class ConnectionLifecycle {
   #moveNow(now) {
     const end = now + ConnectionLifecycle.maximumMove;
     this.#moveEnd = end;
+    this.#lastMove = now;
     return [...this.disconnect(), ...this.#open(), { type: "wake", at: end }];
   }
 

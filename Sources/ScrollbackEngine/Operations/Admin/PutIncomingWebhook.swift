@@ -83,11 +83,13 @@ extension Transaction {
         guard row != nil || id.kind.traits.isImplicit else { throw Access.unknown(id) }
         do {
             return try checkSending(to: id, by: Caller(user: user), permissions: permissions)
-        } catch let error as ChatError where error.code != .internalError {
+        } catch let error as ChatError where !error.isTemporary {
+            let isMissing = [.notMember, .unknownConversation].contains(error.code)
             throw ChatError.invalidParameter(
                 "user",
                 "must be a user who may send messages in \(id), but \(user) may not (\(error.code)). "
-                    + "Add the user as a member first")
+                    + (isMissing
+                        ? "Add the user as a member first" : "Lift the restriction first, or choose another user"))
         }
     }
 }

@@ -45,7 +45,9 @@ extension RenewGeneration: WriteOperation {
         let current = try transaction.store.incarnations().last?.generation ?? context.engine.store.generation
         guard generation.rawValue == current else {
             throw ChatError(
-                .conflict, "The database has another generation, \(current). It was renewed in the meantime.",
+                .conflict,
+                "The database has another generation, \(current), because it was renewed. If clients must synchronize "
+                    + "once more, send the current one of GET /v1/admin/nodes.",
                 parameter: "generation")
         }
         try transaction.audit(.renewGeneration, by: context.caller)
