@@ -13,9 +13,10 @@ extension ChatClient {
     /// try await chat.send(.text(text, preview: try? await client.linkPreview(forLinkIn: text)))
     /// ```
     ///
-    /// - Returns: `nil` if the text has no link, the page can't be read (it is not HTML, or its encoding is neither
-    ///   UTF-8 nor Latin 1), or the page has no title.
-    /// - Throws: `unreachable` if the server of the page does not answer, or `malformed` if the page has more than 4 MiB.
+    /// Pages are read if they are HTML in UTF-8 or Latin 1.
+    ///
+    /// - Returns: `nil` if the text has no link, or if the page can't be read or has no title.
+    /// - Throws: `unreachable` if the server of the page does not answer; `malformed` if the page has more than 4 MiB.
     public func linkPreview(forLinkIn text: String) async throws(ChatError) -> LinkPreview? {
         guard let link = LinkPreview.firstLink(in: text), let url = URL(string: link) else { return nil }
         return try await LinkPreviewer(http: LinkPreviewer.transport, pictures: core.attachmentProcessor)

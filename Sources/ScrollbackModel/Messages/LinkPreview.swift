@@ -35,7 +35,7 @@ extension MessageContent {
     ///
     /// Make the preview with the SDK's `linkPreview(forLinkIn:)`, or create your own.
     ///
-    /// - Throws: `invalid-parameter` if the text does not contain the link, or if a part of the preview is out of range.
+    /// - Throws: `invalid-parameter` if the text does not contain the link, or a part of the preview is out of range.
     public static func text(_ text: String, preview: LinkPreview?) throws(ChatError) -> MessageContent {
         guard let preview else { return .text(text) }
         try preview.check(in: text)
