@@ -55,7 +55,7 @@ package final class Engine: Sendable {
     /// The uploads that requests are writing to.
     let transfers = Transfers()
     /// Blobs that are protected from removal, or being removed.
-    let pins = BlobPins()
+    let blobPins = BlobPins()
     /// When to search next for blobs without a row, which a crash can leave.
     let nextOrphanScan = Mutex<Date>(.distantPast)
     package let mediaCounts = MediaCounts()
