@@ -6,7 +6,7 @@ package import Synchronization
 /// The chat server without a network: all operations, which the HTTP and WebSocket entry points call.
 ///
 /// Read operations block and answer from one snapshot; call them on a thread that may block. Write operations are
-/// queued for the log's single writer and complete asynchronously.
+/// queued for the store's single writer (``CommitQueue``) and complete asynchronously.
 package final class Engine: Sendable {
     package let store: any MessageStore
     /// This server as one of the nodes that share the store, if several do.
@@ -42,7 +42,7 @@ package final class Engine: Sendable {
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
-    /// When the next scheduled message is to be sent.
+    /// A time at or before the one at which the next scheduled message is due.
     let nextScheduled: EarliestDate
     let pushTiming: PushTiming
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
@@ -55,7 +55,7 @@ package final class Engine: Sendable {
     /// The uploads that requests are writing to.
     let transfers = Transfers()
     /// Blobs that are protected from removal, or being removed.
-    let pins = BlobPins()
+    let blobPins = BlobPins()
     /// When to search next for blobs without a row, which a crash can leave.
     let nextOrphanScan = Mutex<Date>(.distantPast)
     package let mediaCounts = MediaCounts()
@@ -68,7 +68,7 @@ package final class Engine: Sendable {
     ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - index: Finds messages by words. The default reads every message for every search.
     ///   - media: Stores the bytes of files.
-    ///   - execution: Where the log's writer runs.
+    ///   - execution: Where the store's writer runs.
     ///   - filter: Replaces the built-in content filter.
     ///   - mentionLimiter: The rate limit for mentions of everyone; `nil` for no limit.
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
@@ -79,7 +79,7 @@ package final class Engine: Sendable {
     ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - space: The free space of the store's volume.
     ///   - searchTime: How long a search may run.
-    ///   - batchTime: How long a transaction begins further changes.
+    ///   - batchTime: The time after which a transaction begins no further change.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(),
@@ -96,7 +96,7 @@ package final class Engine: Sendable {
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
-        // What follows is read after the newest commit that the node knows, so that no later change is missed.
+        // The node already knows the newest commit. The following snapshot is not older, so no change is missed.
         let checkpoints = try Checkpoints(store, node: node, key: checkpointKey, now: clock())
         let (settings, waiting, erasing, firstScheduled) = try store.read { store in
             (

@@ -83,7 +83,7 @@ package final class NATSBus: NodeBus {
     private static func options(_ urls: String) throws(ChatError) -> OpaquePointer {
         var options: OpaquePointer?
         guard natsOptions_Create(&options) == NATS_OK, let options else {
-            throw ChatError(.internalError, "The NATS library has no memory.")
+            throw ChatError(.internalError, "The NATS library could not allocate memory.")
         }
         let list = urls.split(separator: ",").map(String.init)
         func check(_ status: natsStatus) throws(ChatError) {
@@ -110,7 +110,7 @@ package final class NATSBus: NodeBus {
         try check(natsOptions_SetMaxPingsOut(options, 2))
         // A server that does not read must not block the node.
         try check(natsOptions_SetWriteDeadline(options, 1_000))
-        // What can't be sent is lost: the other nodes find it in the store.
+        // A message that can't be sent is dropped. The other nodes read lost commits from the store.
         try check(natsOptions_SetReconnectBufSize(options, 0))
         return options
     }

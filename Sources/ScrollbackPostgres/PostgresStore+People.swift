@@ -78,7 +78,7 @@ extension PostgresWriter {
             """)
 
     func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) throws {
-        let key = ReadAhead.Place(conversation: conversation, user: user)
+        let key = ReadAhead.MemberKey(conversation: conversation, user: user)
         try connection.gather(Self.putReceipt, key: key) {
             $0.add(conversation, user, receipt.readSeq, receipt.deliveredSeq)
         }

@@ -70,7 +70,7 @@ extension PostgresWriter {
             """)
 
     func put(_ state: ThreadStateRow, of user: UserID, in conversation: Int64) throws {
-        let key = ReadAhead.ThreadPlace(conversation: conversation, thread: state.thread, user: user)
+        let key = ReadAhead.ThreadKey(conversation: conversation, thread: state.thread, user: user)
         try connection.gather(Self.putThreadState, key: key) { $0.add(conversation, user, state) }
         connection.ahead.put(state, of: user, in: conversation)
     }

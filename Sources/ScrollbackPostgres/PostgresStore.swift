@@ -34,7 +34,7 @@ package final class PostgresStore: MessageStore {
         package init() {}
     }
 
-    /// What this store knows of the newest commit.
+    /// The generation and the newest commit of the database, as far as this store knows.
     private struct Known {
         var generation: UInt64
         var lastCommit: Int64

@@ -42,7 +42,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
             """)
 
     func put(_ member: MemberRow) throws {
-        let key = ReadAhead.Place(conversation: member.conversation, user: member.user)
+        let key = ReadAhead.MemberKey(conversation: member.conversation, user: member.user)
         try connection.gather(Self.putMember, key: key) { $0.add(member) }
         connection.ahead.put(member)
     }

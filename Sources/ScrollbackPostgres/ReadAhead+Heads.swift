@@ -3,11 +3,11 @@ import ScrollbackModel
 
 /// The queries for the heads of conversations, besides what users can see of them.
 struct HeadStatements {
-    let uncounted: Statement<(ReadAhead.BitsPlace, Int64, BitBlock?)>
-    let removed: Statement<(ReadAhead.BitsPlace, Int64, BitBlock?)>
-    let mentions: Statement<(ReadAhead.Place, above: Seq, Seq?)>
+    let uncounted: Statement<(ReadAhead.BitsKey, Int64, BitBlock?)>
+    let removed: Statement<(ReadAhead.BitsKey, Int64, BitBlock?)>
+    let mentions: Statement<(ReadAhead.MemberKey, above: Seq, Seq?)>
     let lastMessage: Statement<(conversation: Int64, MessageRow)>
-    let receipt: Statement<(ReadAhead.Place, ReceiptRow)>
+    let receipt: Statement<(ReadAhead.MemberKey, ReceiptRow)>
     let memberCount: Statement<(conversation: Int64, Int)>
 
     static let byName = HeadStatements(
@@ -34,8 +34,8 @@ struct HeadStatements {
             \(ReadAhead.lookUp("b", ReadAhead.bits(BitSet.uncountedKind, of: "e.userID", from: "f.block")))
             """
         ) { columns in
-            let place = ReadAhead.Place(&columns)
-            let set = ReadAhead.BitsPlace(conversation: place.conversation, set: .uncounted(place.user))
+            let key = ReadAhead.MemberKey(&columns)
+            let set = ReadAhead.BitsKey(conversation: key.conversation, set: .uncounted(key.user))
             return (set, columns.integer(), try BitBlock(ifPresent: &columns))
         }
         removed = Statement(
@@ -45,7 +45,7 @@ struct HeadStatements {
             \(ReadAhead.lookUp("b", ReadAhead.bits(BitSet.removedKind, of: "''", from: "f.block")))
             """
         ) { columns in
-            let set = ReadAhead.BitsPlace(conversation: columns.integer(), set: .removed)
+            let set = ReadAhead.BitsKey(conversation: columns.integer(), set: .removed)
             return (set, columns.integer(), try BitBlock(ifPresent: &columns))
         }
         let mentions = { (user: String) in
@@ -61,7 +61,7 @@ struct HeadStatements {
             LEFT JOIN LATERAL ((\(mentions("e.userID"))) UNION (\(mentions("''")))) AS n ON true
             """
         ) { columns in
-            (ReadAhead.Place(&columns), above: columns.integer(), columns.optionalInteger())
+            (ReadAhead.MemberKey(&columns), above: columns.integer(), columns.optionalInteger())
         }
         lastMessage = Statement(
             """
@@ -86,7 +86,7 @@ struct HeadStatements {
             WHERE c.kind = 'direct'
             """
         ) { columns in
-            (ReadAhead.Place(&columns), ReceiptRow(&columns))
+            (ReadAhead.MemberKey(&columns), ReceiptRow(&columns))
         }
         // Whether a group is small enough for delivery receipts.
         memberCount = Statement(
@@ -109,15 +109,15 @@ struct HeadStatements {
 extension ReadAhead {
     /// Queues the queries for the heads of numbered conversations.
     func enqueue(_ heads: ExpectedReads.Heads, on connection: PostgresConnection) throws {
-        let places = heads.conversations.map { Parameters($0, heads.user) }
-        try connection.enqueue(Self.conversations, rows: places) { [self] row in
+        let parameters = heads.conversations.map { Parameters($0, heads.user) }
+        try connection.enqueue(Self.conversations, rows: parameters) { [self] row in
             conversations[row.id] = .some(row)
             names[row.number] = row.id
         }
-        try connection.enqueue(MemberStatements.byNumber.standing, rows: places) { [self] in take($0) }
-        try enqueueSpans(.byNumber, places, on: connection)
-        try enqueueJoined(.byNumber, places, on: connection)
-        try enqueueHeads(.byNumber, places, on: connection)
+        try connection.enqueue(MemberStatements.byNumber.standing, rows: parameters) { [self] in take($0) }
+        try enqueueSpans(.byNumber, parameters, on: connection)
+        try enqueueJoined(.byNumber, parameters, on: connection)
+        try enqueueHeads(.byNumber, parameters, on: connection)
     }
 
     private static let conversations = Statement<ConversationRow>(
@@ -125,19 +125,19 @@ extension ReadAhead {
 
     /// Queues the queries for heads, besides what users can see of the conversations.
     func enqueueHeads(
-        _ statements: HeadStatements, _ places: [Parameters], on connection: PostgresConnection
+        _ statements: HeadStatements, _ parameters: [Parameters], on connection: PostgresConnection
     ) throws {
         for bits in [statements.uncounted, statements.removed] {
-            try connection.enqueue(bits, rows: places) { [self] in take($0, $1, $2) }
+            try connection.enqueue(bits, rows: parameters) { [self] in take($0, $1, $2) }
         }
-        try connection.enqueue(statements.mentions, rows: places) { [self] place, above, seq in
-            let known = snapshot.mentions[place, default: .init(above: above)]
-            snapshot.mentions[place] = .init(above: above, seqs: known.seqs.union(seq.map { [$0] } ?? []))
+        try connection.enqueue(statements.mentions, rows: parameters) { [self] key, above, seq in
+            let known = snapshot.mentions[key, default: .init(above: above)]
+            snapshot.mentions[key] = .init(above: above, seqs: known.seqs.union(seq.map { [$0] } ?? []))
         }
-        try connection.enqueue(statements.lastMessage, rows: places) { [self] conversation, row in
+        try connection.enqueue(statements.lastMessage, rows: parameters) { [self] conversation, row in
             snapshot.messages[.init(conversation: conversation, seq: row.seq)] = row
         }
-        try connection.enqueue(statements.receipt, rows: places) { [self] in receipts[$0] = $1 }
-        try connection.enqueue(statements.memberCount, rows: places) { [self] in memberCounts[$0] = $1 }
+        try connection.enqueue(statements.receipt, rows: parameters) { [self] in receipts[$0] = $1 }
+        try connection.enqueue(statements.memberCount, rows: parameters) { [self] in memberCounts[$0] = $1 }
     }
 }

@@ -4,8 +4,8 @@ import ScrollbackModel
 /// The queries for what users can see of conversations.
 struct MemberStatements {
     let standing: Statement<ReadAhead.Standing>
-    let span: Statement<(ReadAhead.Place, SpanRow?)>
-    let deletedRange: Statement<(ReadAhead.Place, DeletedRangeRow?)>
+    let span: Statement<(ReadAhead.MemberKey, SpanRow?)>
+    let deletedRange: Statement<(ReadAhead.MemberKey, DeletedRangeRow?)>
     let joined: Statement<ReadAhead.Joined>
 
     /// The queries for names of conversations.
@@ -41,7 +41,7 @@ struct MemberStatements {
             ) AS s ON true
             """
         ) { columns in
-            (ReadAhead.Place(&columns), columns.isNextNull ? nil : try SpanRow(&columns))
+            (ReadAhead.MemberKey(&columns), columns.isNextNull ? nil : try SpanRow(&columns))
         }
         deletedRange = Statement(
             """
@@ -54,16 +54,16 @@ struct MemberStatements {
             WHERE c.hasDeletedRanges OR w.userID <> ''
             """
         ) { columns in
-            let place = ReadAhead.Place(&columns)
-            if columns.isNextNull { return (place, nil) }
+            let key = ReadAhead.MemberKey(&columns)
+            if columns.isNextNull { return (key, nil) }
             return (
-                place,
+                key,
                 DeletedRangeRow(try columns.range(), userRev: columns.integer(), holdsMessages: columns.flag())
             )
         }
         joined = Statement(ReadAhead.joined(from: source)) { columns in
             ReadAhead.Joined(
-                place: ReadAhead.TimePlace(
+                key: ReadAhead.TimeKey(
                     conversation: columns.integer(), low: columns.integer(), high: columns.integer(),
                     time: columns.integer()),
                 seq: columns.integer(), position: columns.isNextNull ? nil : PositionRow(&columns))
@@ -74,30 +74,30 @@ struct MemberStatements {
 extension ReadAhead {
     /// Queues the queries for when users were members, and for the ranges that were deleted.
     func enqueueSpans(
-        _ statements: MemberStatements, _ places: [Parameters], on connection: PostgresConnection
+        _ statements: MemberStatements, _ parameters: [Parameters], on connection: PostgresConnection
     ) throws {
-        try connection.enqueue(statements.span, rows: places) { [self] place, span in
-            let known = spans[place] ?? []
-            // The place may have been read before.
-            if let span, known.last.map({ $0.joined < span.joined }) ?? true { spans[place] = known + [span] }
-            if spans[place] == nil { spans[place] = [] }
+        try connection.enqueue(statements.span, rows: parameters) { [self] key, span in
+            let known = spans[key] ?? []
+            // The same rows may have been read before.
+            if let span, known.last.map({ $0.joined < span.joined }) ?? true { spans[key] = known + [span] }
+            if spans[key] == nil { spans[key] = [] }
         }
-        try connection.enqueue(statements.deletedRange, rows: places) { [self] place, range in
-            let known = deletedRanges[place] ?? []
+        try connection.enqueue(statements.deletedRange, rows: parameters) { [self] key, range in
+            let known = deletedRanges[key] ?? []
             if let range, known.last.map({ $0.places.lowerBound < range.places.lowerBound }) ?? true {
-                deletedRanges[place] = known + [range]
+                deletedRanges[key] = known + [range]
             }
-            if deletedRanges[place] == nil { deletedRanges[place] = [] }
+            if deletedRanges[key] == nil { deletedRanges[key] = [] }
         }
     }
 
-    /// Queues the query for the places in public channels where users joined and left.
+    /// Queues the query for the positions in public channels at which users joined and left.
     func enqueueJoined(
-        _ statements: MemberStatements, _ places: [Parameters], on connection: PostgresConnection
+        _ statements: MemberStatements, _ parameters: [Parameters], on connection: PostgresConnection
     ) throws {
-        try connection.enqueue(statements.joined, rows: places) { [self] joined in
-            times[joined.place] = joined.seq
-            positions[joined.place.conversation, default: [:]][joined.seq] = .some(joined.position)
+        try connection.enqueue(statements.joined, rows: parameters) { [self] joined in
+            times[joined.key] = joined.seq
+            positions[joined.key.conversation, default: [:]][joined.seq] = .some(joined.position)
         }
     }
 
@@ -105,7 +105,7 @@ extension ReadAhead {
 
     /// A user in a conversation that exists, with one block of the messages that they don't count as unread.
     struct Standing {
-        var place: Place
+        var key: MemberKey
         var isMuted: Bool
         var isBanned: Bool
         /// Whether no message above the read position mentions the user; `false` if it was not looked up.
@@ -116,13 +116,13 @@ extension ReadAhead {
     }
 
     func take(_ standing: Standing) {
-        let place = standing.place
-        let set = BitsPlace(conversation: place.conversation, set: .uncounted(place.user))
+        let key = standing.key
+        let set = BitsKey(conversation: key.conversation, set: .uncounted(key.user))
         take(set, standing.firstBlock, standing.block)
-        members[place] = .some(standing.row)
-        if !standing.isMuted { unmuted.insert(place) }
-        if !standing.isBanned { unbanned.insert(place) }
-        if standing.isUnmentioned { unmentioned[place] = standing.row?.readSeq ?? 0 }
+        members[key] = .some(standing.row)
+        if !standing.isMuted { unmuted.insert(key) }
+        if !standing.isBanned { unbanned.insert(key) }
+        if standing.isUnmentioned { unmentioned[key] = standing.row?.readSeq ?? 0 }
     }
 
     /// Mentions are only needed of users who have read everything.
@@ -147,18 +147,18 @@ extension ReadAhead {
 
     // MARK: Public channels
 
-    /// Where a user joined or left the community of a public channel, as a place in the channel.
+    /// The position in a public channel at which a user joined or left its community.
     struct Joined {
-        var place: TimePlace
+        var key: TimeKey
         var seq: Seq
         var position: PositionRow?
     }
 
-    /// The number of memberships in a community whose places in its channels are read ahead.
+    /// The number of memberships in a community whose positions in its channels are read ahead.
     private static let maximumMemberships = 4
 
     fileprivate static func joined(from source: String) -> String {
-        let place = lastPosition(
+        let query = lastPosition(
             in: "c.number", above: "c.firstSeq - 1", through: "c.head", atOrBefore: "t.instant")
         return """
             SELECT c.number, c.firstSeq - 1, c.head, t.instant, f.seq, p.seq, p.countedIndex, p.timetoken FROM \(source)
@@ -170,7 +170,7 @@ extension ReadAhead {
                 ORDER BY joined DESC LIMIT \(maximumMemberships)
             ) AS s ON true
             JOIN LATERAL (VALUES (s.joined), (s."left")) AS t (instant) ON t.instant < c.timetoken
-            JOIN LATERAL (SELECT (\(place)) AS seq OFFSET 0) AS f ON true
+            JOIN LATERAL (SELECT (\(query)) AS seq OFFSET 0) AS f ON true
             LEFT JOIN LATERAL (
                 SELECT * FROM message WHERE conversation = c.number AND seq <= f.seq ORDER BY seq DESC LIMIT 1
             ) AS p ON true
@@ -203,13 +203,13 @@ extension ReadAhead {
 extension ReadAhead.Standing {
     fileprivate init(_ columns: inout Columns) throws {
         self.init(
-            place: ReadAhead.Place(&columns), isMuted: columns.flag(), isBanned: columns.flag(),
+            key: ReadAhead.MemberKey(&columns), isMuted: columns.flag(), isBanned: columns.flag(),
             isUnmentioned: columns.flag(), firstBlock: columns.integer(), block: try BitBlock(ifPresent: &columns),
             row: columns.isNextNull ? nil : try MemberRow(&columns))
     }
 }
 
-extension ReadAhead.Place {
+extension ReadAhead.MemberKey {
     init(_ columns: inout Columns) {
         conversation = columns.integer()
         user = columns.userID()

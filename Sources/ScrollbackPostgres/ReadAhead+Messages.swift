@@ -7,15 +7,15 @@ extension ReadAhead {
     /// Queues the queries for the messages, changes, actions, threads and files of footprints.
     func enqueueMessages(_ reads: ExpectedReads, on connection: PostgresConnection) throws {
         let ids = Self.parameters(reads.messages)
-        try connection.enqueue(Self.message, rows: ids) { [self] place, isLarge, row in
-            if !isLarge { messages[place] = .some(row) }
+        try connection.enqueue(Self.message, rows: ids) { [self] key, isLarge, row in
+            if !isLarge { messages[key] = .some(row) }
         }
         try connection.enqueue(Self.key, rows: ids) { [self] in keys[$0] = .some($1) }
         try connection.enqueue(Self.operation, rows: Self.parameters(reads.operations)) { [self] in
             operations[$0] = .some($1)
         }
-        try connection.enqueue(Self.action, rows: Self.parameters(reads.actions)) { [self] place, row in
-            actions[place, default: []] += row.map { [$0] } ?? []
+        try connection.enqueue(Self.action, rows: Self.parameters(reads.actions)) { [self] key, row in
+            actions[key, default: []] += row.map { [$0] } ?? []
         }
         let conversations = Set(reads.actions.map(\.message.conversation)).map { Parameters($0) }
         try connection.enqueue(Self.lastAction, rows: conversations) { [self] in lastActions[$0] = .some($1) }
@@ -71,7 +71,7 @@ extension ReadAhead {
         \(lookUp("m", messageQuery("e.id")))
         """
     ) { columns in
-        (try MessagePlace(&columns), columns.flag(), columns.isNextNull ? nil : try MessageRow(&columns))
+        (try MessageKey(&columns), columns.flag(), columns.isNextNull ? nil : try MessageRow(&columns))
     }
 
     private static let key = Statement(
@@ -81,7 +81,7 @@ extension ReadAhead {
         WHERE c.firstSeq > 1 OR c.hasDeletedRanges
         """
     ) { columns in
-        (try MessagePlace(&columns), columns.isNextNull ? nil : try KeyRow(&columns))
+        (try MessageKey(&columns), columns.isNextNull ? nil : try KeyRow(&columns))
     }
 
     // MARK: Changes
@@ -92,7 +92,7 @@ extension ReadAhead {
         \(lookUp("o", "SELECT * FROM change WHERE operation = e.id AND conversation = c.number"))
         """
     ) { columns in
-        (try MessagePlace(&columns), columns.isNextNull ? nil : try ChangeRow(&columns))
+        (try MessageKey(&columns), columns.isNextNull ? nil : try ChangeRow(&columns))
     }
 
     /// A user's actions of one type on one message, which are few.
@@ -108,10 +108,10 @@ extension ReadAhead {
         ) AS a ON true
         """
     ) { columns in
-        let place = ActionPlace(
+        let key = ActionKey(
             conversation: columns.integer(), seq: columns.integer(), sender: columns.userID(),
             type: try columns.utf8("type"))
-        return (place, columns.isNextNull ? nil : try ActionRow(&columns))
+        return (key, columns.isNextNull ? nil : try ActionRow(&columns))
     }
 
     private static let lastAction = Statement(
@@ -135,7 +135,7 @@ extension ReadAhead {
 
     /// The first message of a thread, and a block of the counted indexes of its replies.
     private struct Thread {
-        var place: MessagePlace
+        var key: MessageKey
         var firstBlock: Int64
         var block: BitBlock?
         var isLarge: Bool
@@ -143,9 +143,9 @@ extension ReadAhead {
     }
 
     private func take(_ thread: Thread) {
-        let set = BitsPlace(conversation: thread.place.conversation, set: .replies(thread.place.id))
+        let set = BitsKey(conversation: thread.key.conversation, set: .replies(thread.key.id))
         take(set, thread.firstBlock, thread.block)
-        if !thread.isLarge { messages[thread.place] = .some(thread.row) }
+        if !thread.isLarge { messages[thread.key] = .some(thread.row) }
     }
 
     private static let thread = Statement(
@@ -159,13 +159,13 @@ extension ReadAhead {
         """
     ) { columns in
         Thread(
-            place: try MessagePlace(&columns), firstBlock: columns.integer(), block: try BitBlock(ifPresent: &columns),
+            key: try MessageKey(&columns), firstBlock: columns.integer(), block: try BitBlock(ifPresent: &columns),
             isLarge: columns.flag(), row: columns.isNextNull ? nil : try MessageRow(&columns))
     }
 
     /// A user who may follow a thread: their state in it, and their rows in the conversation and its community.
     private struct Follower {
-        var place: ThreadPlace
+        var key: ThreadKey
         var community: Int64?
         var state: ThreadStateRow?
         var member: MemberRow?
@@ -173,11 +173,11 @@ extension ReadAhead {
     }
 
     private func take(_ follower: Follower) {
-        let place = follower.place
-        threadStates[place] = .some(follower.state)
-        members[Place(conversation: place.conversation, user: place.user)] = .some(follower.member)
+        let key = follower.key
+        threadStates[key] = .some(follower.state)
+        members[MemberKey(conversation: key.conversation, user: key.user)] = .some(follower.member)
         guard let community = follower.community else { return }
-        members[Place(conversation: community, user: place.user)] = .some(follower.outer)
+        members[MemberKey(conversation: community, user: key.user)] = .some(follower.outer)
     }
 
     /// An empty user ID stands for the sender of the first message.
@@ -202,9 +202,9 @@ extension ReadAhead {
         """
     ) { columns in
         let (number, root) = (columns.integer(), MessageID(try columns.uuid("thread")))
-        let place = ThreadPlace(conversation: number, thread: root, user: columns.userID())
+        let key = ThreadKey(conversation: number, thread: root, user: columns.userID())
         return Follower(
-            place: place, community: columns.optionalInteger(), state: try ThreadStateRow(ifPresent: &columns),
+            key: key, community: columns.optionalInteger(), state: try ThreadStateRow(ifPresent: &columns),
             member: try MemberRow(ifPresent: &columns),
             outer: columns.isNextNull ? nil : try MemberRow(&columns))
     }
@@ -220,7 +220,7 @@ extension ReadAhead {
     }
 }
 
-extension ReadAhead.MessagePlace {
+extension ReadAhead.MessageKey {
     fileprivate init(_ columns: inout Columns) throws {
         conversation = columns.integer()
         id = MessageID(try columns.uuid("id"))

@@ -18,29 +18,29 @@ extension ReadAhead {
             if let row { self.names[row.number] = id }
         }
         let members = MemberStatements.byName
-        let places = memberships.map { Parameters($0.conversation, $0.user) }
-        try connection.enqueue(members.standing, rows: places) { [self] in take($0) }
+        let parameters = memberships.map { Parameters($0.conversation, $0.user) }
+        try connection.enqueue(members.standing, rows: parameters) { [self] in take($0) }
         try enqueueSpans(members, reads.spans.map { Parameters($0.conversation, $0.user) }, on: connection)
         try enqueueJoined(members, reads.access.map { Parameters($0.conversation, $0.user) }, on: connection)
-        let heads = reads.headPlaces.map { Parameters($0.conversation, $0.user) }
+        let heads = reads.headMemberships.map { Parameters($0.conversation, $0.user) }
         try enqueueHeads(.byName, heads, on: connection)
         try enqueueMessages(reads, on: connection)
-        try enqueueReadPlaces(reads.readPlaces, on: connection)
+        try enqueueReadPositions(reads.readPositions, on: connection)
         let counted = reads.counted.map { Parameters($0.conversation, $0.user) }
         try connection.enqueue(HeadStatements.byName.memberCount, rows: counted) { [self] in memberCounts[$0] = $1 }
         try connection.enqueue(Self.usage, rows: reads.usage.map { Parameters($0) }) { [self] in usage[$0] = .some($1) }
         if reads.includesPushRecipients { try enqueueRecipients(in: names, on: connection) }
     }
 
-    private func enqueueReadPlaces(
-        _ places: Set<ExpectedReads.ReadPlace>, on connection: PostgresConnection
+    private func enqueueReadPositions(
+        _ reads: Set<ExpectedReads.ReadPosition>, on connection: PostgresConnection
     ) throws {
-        let names = Set(places.map(\.conversation)).map { Parameters($0) }
+        let names = Set(reads.map(\.conversation)).map { Parameters($0) }
         try connection.enqueue(Self.removed, rows: names) { [self] in take($0, $1, $2) }
-        let users = Set(places.map(\.user)).map { Parameters($0) }
+        let users = Set(reads.map(\.user)).map { Parameters($0) }
         try connection.enqueue(Self.user, rows: users) { [self] in self.users[$0] = .some($1) }
-        let rows = places.map { Parameters($0.conversation, $0.user, $0.seq) }
-        try connection.enqueue(Self.readPlace, rows: rows) { [self] in take($0) }
+        let rows = reads.map { Parameters($0.conversation, $0.user, $0.seq) }
+        try connection.enqueue(Self.readPosition, rows: rows) { [self] in take($0) }
     }
 
     private func enqueueRecipients(in names: Set<ConversationID>, on connection: PostgresConnection) throws {
@@ -72,11 +72,11 @@ extension ReadAhead {
         return (id, columns.isNextNull ? nil : try ConversationRow(&columns))
     }
 
-    func take(_ place: BitsPlace, _ first: Int64, _ block: BitBlock?) {
-        var known = bits[place] ?? Bits(first: first)
+    func take(_ key: BitsKey, _ first: Int64, _ block: BitBlock?) {
+        var known = bits[key] ?? Bits(first: first)
         known.first = min(known.first, first)
         if let block { known.blocks[block.index] = block }
-        bits[place] = known
+        bits[key] = known
     }
 
     /// The block of the counted index of the next message, because lower blocks are seldom needed.
@@ -97,8 +97,8 @@ extension ReadAhead {
         \(lookUp("b", bits(BitSet.removedKind, of: "''")))
         """
     ) { columns in
-        let place = BitsPlace(conversation: columns.integer(), set: .removed)
-        return (place, columns.integer(), try BitBlock(ifPresent: &columns))
+        let key = BitsKey(conversation: columns.integer(), set: .removed)
+        return (key, columns.integer(), try BitBlock(ifPresent: &columns))
     }
 
     static let user = Statement(
@@ -111,8 +111,8 @@ extension ReadAhead {
     }
 
     /// What a read mark needs of the sequence number up to which the user reads.
-    private struct ReadPlace {
-        var place: Place
+    private struct ReadPosition {
+        var key: MemberKey
         var seq: Seq
         var receipt: ReceiptRow
         /// Whether no message above the sequence number mentions the user.
@@ -120,13 +120,13 @@ extension ReadAhead {
         var position: PositionRow?
     }
 
-    private func take(_ row: ReadPlace) {
-        receipts[row.place] = row.receipt
-        if row.isUnmentioned { unmentioned[row.place] = min(row.seq, unmentioned[row.place] ?? row.seq) }
-        positions[row.place.conversation, default: [:]][row.seq] = .some(row.position)
+    private func take(_ row: ReadPosition) {
+        receipts[row.key] = row.receipt
+        if row.isUnmentioned { unmentioned[row.key] = min(row.seq, unmentioned[row.key] ?? row.seq) }
+        positions[row.key.conversation, default: [:]][row.seq] = .some(row.position)
     }
 
-    private static let readPlace = Statement(
+    private static let readPosition = Statement(
         """
         SELECT c.number, e.userID, e.seq, \(prefixed(ReceiptRow.columns, "r")), \(isUnmentioned(above: "e.seq")),
             p.seq, p.countedIndex, p.timetoken
@@ -135,8 +135,8 @@ extension ReadAhead {
         \(lookUp("p", "SELECT * FROM message WHERE conversation = c.number AND seq <= e.seq ORDER BY seq DESC LIMIT 1"))
         """
     ) { columns in
-        ReadPlace(
-            place: Place(conversation: columns.integer(), user: columns.userID()), seq: columns.integer(),
+        ReadPosition(
+            key: MemberKey(conversation: columns.integer(), user: columns.userID()), seq: columns.integer(),
             receipt: ReceiptRow(&columns), isUnmentioned: columns.flag(),
             position: columns.isNextNull ? nil : PositionRow(&columns))
     }

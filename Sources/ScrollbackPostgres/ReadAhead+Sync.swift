@@ -60,8 +60,8 @@ extension ReadAhead {
             return Parameters(row.number, row.firstSeq - 1, row.head, PostgresReader.signed(time))
         }
         try connection.enqueue(Self.time, rows: times) { [self] in self.times[$0] = $1 }
-        let places = logs.compactMap { log in log.places.map { Parameters(log.conversation.number, $0) } }
-        try connection.enqueue(Self.part, rows: places) { [self] conversation, seq, row in
+        let parts = logs.compactMap { log in log.places.map { Parameters(log.conversation.number, $0) } }
+        try connection.enqueue(Self.part, rows: parts) { [self] conversation, seq, row in
             snapshot.logs[conversation]?.add(seq, row)
         }
         let changes = logs.compactMap { log in
@@ -82,9 +82,9 @@ extension ReadAhead {
         FROM unnest(?, ?, ?, ?) AS e (conversation, low, high, instant)
         """
     ) { columns in
-        let place = TimePlace(
+        let key = TimeKey(
             conversation: columns.integer(), low: columns.integer(), high: columns.integer(), time: columns.integer())
-        return (place, columns.integer())
+        return (key, columns.integer())
     }
 
     /// The number of bytes of texts above which a message of a log is read when it is needed.

@@ -8,29 +8,29 @@ import ScrollbackModel
 /// `PostgresReader` looks here first. A statement that changes a table makes it forget the table's rows. Only the
 /// callers of `PostgresConnection.gather` update the rows instead, with `put`.
 final class ReadAhead {
-    struct Place: Hashable {
+    struct MemberKey: Hashable {
         var conversation: Int64
         var user: UserID
     }
 
-    struct MessagePlace: Hashable {
+    struct MessageKey: Hashable {
         var conversation: Int64
         var id: MessageID
     }
 
-    struct BitsPlace: Hashable {
+    struct BitsKey: Hashable {
         var conversation: Int64
         var set: BitSet
     }
 
-    struct ThreadPlace: Hashable {
+    struct ThreadKey: Hashable {
         var conversation: Int64
         var thread: MessageID
         var user: UserID
     }
 
     /// A user's actions of one type on one message.
-    struct ActionPlace: Hashable {
+    struct ActionKey: Hashable {
         var conversation: Int64
         var seq: Seq
         var sender: UserID
@@ -38,7 +38,7 @@ final class ReadAhead {
     }
 
     /// A search for the newest message at or before a time, between two sequence numbers.
-    struct TimePlace: Hashable {
+    struct TimeKey: Hashable {
         var conversation: Int64
         var low: Seq
         var high: Seq
@@ -54,32 +54,32 @@ final class ReadAhead {
     // Only the queries in the other files change these. The value is `nil` for a row that does not exist.
     var conversations: [ConversationID: ConversationRow?] = [:]
     var names: [Int64: ConversationID] = [:]
-    var members: [Place: MemberRow?] = [:]
-    var messages: [MessagePlace: MessageRow?] = [:]
-    var keys: [MessagePlace: KeyRow?] = [:]
+    var members: [MemberKey: MemberRow?] = [:]
+    var messages: [MessageKey: MessageRow?] = [:]
+    var keys: [MessageKey: KeyRow?] = [:]
     var usage: [UserID: UsageRow?] = [:]
     var users: [UserID: UserRow?] = [:]
-    var spans: [Place: [SpanRow]] = [:]
+    var spans: [MemberKey: [SpanRow]] = [:]
     /// The deleted ranges of users, and those for everyone with an empty user ID.
-    var deletedRanges: [Place: [DeletedRangeRow]] = [:]
-    var receipts: [Place: ReceiptRow] = [:]
+    var deletedRanges: [MemberKey: [DeletedRangeRow]] = [:]
+    var receipts: [MemberKey: ReceiptRow] = [:]
     /// The positions at or below sequence numbers.
     var positions: [Int64: [Seq: PositionRow?]] = [:]
-    var times: [TimePlace: Seq] = [:]
+    var times: [TimeKey: Seq] = [:]
     var pushUsers: [UserID: PushUserRow?] = [:]
-    var unmuted: Set<Place> = []
-    var unbanned: Set<Place> = []
+    var unmuted: Set<MemberKey> = []
+    var unbanned: Set<MemberKey> = []
     /// The sequence number above which no message by others mentions the user.
-    var unmentioned: [Place: Seq] = [:]
-    var bits: [BitsPlace: Bits] = [:]
+    var unmentioned: [MemberKey: Seq] = [:]
+    var bits: [BitsKey: Bits] = [:]
     /// The first user who receives pushes of all messages in a conversation.
     var firstRecipients: [Int64: UserID?] = [:]
     /// The changes with operation IDs.
-    var operations: [MessagePlace: ChangeRow?] = [:]
-    var actions: [ActionPlace: [ActionRow]] = [:]
+    var operations: [MessageKey: ChangeRow?] = [:]
+    var actions: [ActionKey: [ActionRow]] = [:]
     /// The newest time of any action.
     var lastActions: [Int64: Timetoken?] = [:]
-    var threadStates: [ThreadPlace: ThreadStateRow?] = [:]
+    var threadStates: [ThreadKey: ThreadStateRow?] = [:]
     var media: [MediaID: MediaRow?] = [:]
     /// The number of members of groups, counted up to ``maximumMembers``.
     var memberCounts: [Int64: Int] = [:]
@@ -102,15 +102,15 @@ final class ReadAhead {
     func conversation(numbered number: Int64) -> ConversationRow?? { names[number].flatMap { conversations[$0] } }
 
     func member(_ user: UserID, of conversation: Int64) -> MemberRow?? {
-        members[Place(conversation: conversation, user: user)]
+        members[MemberKey(conversation: conversation, user: user)]
     }
 
     func message(_ id: MessageID, in conversation: Int64) -> MessageRow?? {
-        messages[MessagePlace(conversation: conversation, id: id)]
+        messages[MessageKey(conversation: conversation, id: id)]
     }
 
     func key(_ id: MessageID, in conversation: Int64) -> KeyRow?? {
-        keys[MessagePlace(conversation: conversation, id: id)]
+        keys[MessageKey(conversation: conversation, id: id)]
     }
 
     func usage(of user: UserID) -> UsageRow?? { usage[user] }
@@ -118,16 +118,16 @@ final class ReadAhead {
     func user(_ id: UserID) -> UserRow?? { users[id] }
 
     func spans(of user: UserID, in conversation: Int64) -> [SpanRow]? {
-        spans[Place(conversation: conversation, user: user)]
+        spans[MemberKey(conversation: conversation, user: user)]
     }
 
     func deletedRanges(of user: UserID?, in conversation: Int64) -> [DeletedRangeRow]? {
-        let known = deletedRanges[Place(conversation: conversation, user: user ?? Self.everyone)]
+        let known = deletedRanges[MemberKey(conversation: conversation, user: user ?? Self.everyone)]
         return known.flatMap { $0.count <= Self.maximumDeletedRanges ? $0 : nil }
     }
 
     func receipt(of user: UserID, in conversation: Int64) -> ReceiptRow? {
-        receipts[Place(conversation: conversation, user: user)]
+        receipts[MemberKey(conversation: conversation, user: user)]
     }
 
     func position(atOrBelow seq: Seq, in conversation: Int64) -> PositionRow?? {
@@ -136,25 +136,25 @@ final class ReadAhead {
     }
 
     func position(atOrBefore time: Int64, in row: ConversationRow, above low: Seq) -> Seq? {
-        times[TimePlace(conversation: row.number, low: low, high: row.head, time: time)]
+        times[TimeKey(conversation: row.number, low: low, high: row.head, time: time)]
     }
 
     func pushUser(_ user: UserID) -> PushUserRow?? { pushUsers[user] }
 
     func isUnmuted(_ user: UserID, in conversation: Int64) -> Bool {
-        unmuted.contains(Place(conversation: conversation, user: user))
+        unmuted.contains(MemberKey(conversation: conversation, user: user))
     }
 
     func isUnbanned(_ user: UserID, in conversation: Int64) -> Bool {
-        unbanned.contains(Place(conversation: conversation, user: user))
+        unbanned.contains(MemberKey(conversation: conversation, user: user))
     }
 
     func isUnmentioned(_ user: UserID, in conversation: Int64, above seq: Seq) -> Bool {
-        unmentioned[Place(conversation: conversation, user: user)].map { $0 <= seq } ?? false
+        unmentioned[MemberKey(conversation: conversation, user: user)].map { $0 <= seq } ?? false
     }
 
     func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) -> [BitBlock]? {
-        guard let known = bits[BitsPlace(conversation: conversation, set: set)], known.first <= blocks.lowerBound else {
+        guard let known = bits[BitsKey(conversation: conversation, set: set)], known.first <= blocks.lowerBound else {
             return nil
         }
         return known.blocks.values.filter { blocks.contains($0.index) }.sorted { $0.index < $1.index }
@@ -163,17 +163,17 @@ final class ReadAhead {
     func firstRecipient(of conversation: Int64) -> UserID?? { firstRecipients[conversation] }
 
     func change(_ operation: MessageID, in conversation: Int64) -> ChangeRow?? {
-        operations[MessagePlace(conversation: conversation, id: operation)]
+        operations[MessageKey(conversation: conversation, id: operation)]
     }
 
     func actions(at seq: Seq, _ sender: UserID, type: String, in conversation: Int64) -> [ActionRow]? {
-        actions[ActionPlace(conversation: conversation, seq: seq, sender: sender, type: type)]
+        actions[ActionKey(conversation: conversation, seq: seq, sender: sender, type: type)]
     }
 
     func lastAction(in conversation: Int64) -> Timetoken?? { lastActions[conversation] }
 
     func threadState(of user: UserID, in thread: MessageID, of conversation: Int64) -> ThreadStateRow?? {
-        threadStates[ThreadPlace(conversation: conversation, thread: thread, user: user)]
+        threadStates[ThreadKey(conversation: conversation, thread: thread, user: user)]
     }
 
     func media(_ id: MediaID) -> MediaRow?? { media[id] }
@@ -194,36 +194,36 @@ final class ReadAhead {
     }
 
     func put(_ row: MemberRow) {
-        let place = Place(conversation: row.conversation, user: row.user)
-        if members[place]??.standing != row.standing { memberCounts[row.conversation] = nil }
-        members[place] = .some(row)
+        let key = MemberKey(conversation: row.conversation, user: row.user)
+        if members[key]??.standing != row.standing { memberCounts[row.conversation] = nil }
+        members[key] = .some(row)
     }
 
     func put(_ row: UserRow) { users[row.profile.id] = .some(row) }
 
     func put(_ row: ReceiptRow, of user: UserID, in conversation: Int64) {
-        receipts[Place(conversation: conversation, user: user)] = row
+        receipts[MemberKey(conversation: conversation, user: user)] = row
     }
 
     func put(_ row: MessageRow, in conversation: Int64) {
         positions[conversation] = positions[conversation]?.filter { $0.key < row.seq }
-        messages[MessagePlace(conversation: conversation, id: row.id)] = .some(row)
+        messages[MessageKey(conversation: conversation, id: row.id)] = .some(row)
     }
 
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) {
-        let place = BitsPlace(conversation: conversation, set: set)
-        if let known = bits[place], known.first <= block.index { bits[place]?.blocks[block.index] = block }
+        let key = BitsKey(conversation: conversation, set: set)
+        if let known = bits[key], known.first <= block.index { bits[key]?.blocks[block.index] = block }
     }
 
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) {
-        let place = BitsPlace(conversation: conversation, set: set)
-        guard let known = bits[place]?.blocks else { return }
-        bits[place]?.blocks = known.filter { $0.key >= block }
+        let key = BitsKey(conversation: conversation, set: set)
+        guard let known = bits[key]?.blocks else { return }
+        bits[key]?.blocks = known.filter { $0.key >= block }
     }
 
     func put(_ row: ChangeRow, in conversation: Int64) {
         guard let operation = row.operation else { return }
-        operations[MessagePlace(conversation: conversation, id: operation)] = .some(row)
+        operations[MessageKey(conversation: conversation, id: operation)] = .some(row)
     }
 
     /// Adds a new action.
@@ -231,12 +231,12 @@ final class ReadAhead {
         if let known = lastActions[conversation] {
             lastActions[conversation] = .some(max(row.timetoken, known ?? row.timetoken))
         }
-        let place = ActionPlace(conversation: conversation, seq: row.seq, sender: row.sender, type: row.type)
-        actions[place]?.append(row)
+        let key = ActionKey(conversation: conversation, seq: row.seq, sender: row.sender, type: row.type)
+        actions[key]?.append(row)
     }
 
     func put(_ row: ThreadStateRow, of user: UserID, in conversation: Int64) {
-        threadStates[ThreadPlace(conversation: conversation, thread: row.thread, user: user)] = .some(row)
+        threadStates[ThreadKey(conversation: conversation, thread: row.thread, user: user)] = .some(row)
     }
 
     func put(_ row: MediaRow) { media[row.id] = .some(row) }
@@ -245,8 +245,8 @@ final class ReadAhead {
     ///   - user: The mentioned user; `nil` for everyone.
     ///   - sender: The sender of the message, who is not mentioned.
     func putMention(of user: UserID?, by sender: UserID, in conversation: Int64) {
-        for place in unmentioned.keys where place.conversation == conversation && place.user != sender {
-            if user == nil || user == place.user { unmentioned[place] = nil }
+        for key in unmentioned.keys where key.conversation == conversation && key.user != sender {
+            if user == nil || user == key.user { unmentioned[key] = nil }
         }
     }
 

@@ -5,12 +5,12 @@ package import ScrollbackModel
 ///
 /// Any change makes a transaction forget all of them.
 struct SnapshotRows {
-    struct Seat: Hashable {
+    struct MessagePosition: Hashable {
         var conversation: Int64
         var seq: Seq
     }
 
-    /// The sequence numbers above one of messages by others that mention a user.
+    /// The sequence numbers, above a given one, of other users' messages that mention a user.
     struct Mentions {
         var above: Seq
         var seqs: Set<Seq> = []
@@ -27,8 +27,8 @@ struct SnapshotRows {
     /// The channels of communities, by the number of the community.
     private var channels: [Int64: [MembershipSummary]] = [:]
     var drafts: [DraftRow] = []
-    var messages: [Seat: MessageRow] = [:]
-    var mentions: [ReadAhead.Place: Mentions] = [:]
+    var messages: [MessagePosition: MessageRow] = [:]
+    var mentions: [ReadAhead.MemberKey: Mentions] = [:]
     var logs: [Int64: LogPart] = [:]
     var changes: [Int64: Changes] = [:]
 
@@ -59,11 +59,11 @@ struct SnapshotRows {
     }
 
     func message(at seq: Seq, in conversation: Int64) -> MessageRow? {
-        messages[Seat(conversation: conversation, seq: seq)]
+        messages[MessagePosition(conversation: conversation, seq: seq)]
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) -> [Seq]? {
-        guard let known = mentions[ReadAhead.Place(conversation: conversation, user: user)], known.above <= seq,
+        guard let known = mentions[ReadAhead.MemberKey(conversation: conversation, user: user)], known.above <= seq,
             known.seqs.count <= Self.maximumMentions
         else { return nil }
         return known.seqs.filter { $0 > seq }.sorted()

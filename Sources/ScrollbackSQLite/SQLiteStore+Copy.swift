@@ -4,7 +4,7 @@ package import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
 
-/// Reads all rows, to copy them to another store, and takes those of another one.
+/// Reads all rows to copy them to another store, and receives the rows of another store.
 ///
 /// Encrypted values stay encrypted.
 extension SQLiteStore: CopyableStore {

@@ -62,7 +62,7 @@ package struct ServerOptions: Sendable {
     package var storeURL: String?
     /// The URLs of NATS servers, which pass messages between several servers (nodes) of one PostgreSQL database.
     ///
-    /// `nil` if this server has the database for itself.
+    /// `nil` if this server does not share the database.
     package var busURL: String?
     /// The name of this node in lists and commands.
     package var nodeName = ""

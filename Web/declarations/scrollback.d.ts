@@ -2636,7 +2636,7 @@ declare module "scrollback/wire/requests" {
         userRev: number | null;
     };
     /**
-     * The place in one of several conversations through which a device has stored the messages.
+     * The sequence number through which a device has stored the messages of one conversation.
      */
     export type DeliveryMark = {
         conversation: string;

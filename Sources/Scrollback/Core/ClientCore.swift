@@ -85,8 +85,9 @@ package final class ClientCore: Sendable {
         case fetchHeads([ConversationID])
         /// This device has stored messages that it must report as delivered.
         case reportDelivered
-        /// Internal steps: store the heads of a sync window, and check conversations again.
+        /// The heads and the cursor of a sync window must be stored.
         case storeHeads([ConversationHead], String, generation: Int)
+        /// Conversations must be synced from their stored positions, because events for them may have been lost.
         case recheck([ConversationID])
         case setActive(Bool)
         case subscribe([ConversationID], isOn: Bool)

@@ -17,8 +17,11 @@ final class Driver {
     var lifecycle: ConnectionLifecycle
     /// The connection that is authenticating or online.
     var openConnection: (any TransportConnection)?
-    /// Whether the current window is the last one of its sync pass, and whether another pass must follow.
+    /// Whether the current window is the last one of its sync pass.
+    ///
+    /// A pass fetches the heads that changed since a cursor, in windows, and then the missed messages.
     var receivedLastWindow = false
+    /// Whether another pass must follow the current one.
     var needsAnotherSync = false
     /// Whether another sync pass began on this connection.
     ///
@@ -27,13 +30,14 @@ final class Driver {
     /// Live events that ``ResumeState`` released for applying.
     var released: [LiveEvent] = []
     var lastRef: Int64 = 0
+    /// The requests that wait for an answer, by their `ref`.
     var requests: [Int64: Request] = [:]
     /// Requests that arrived while the client was connecting.
     var waiting: [WaitingRequest] = []
     var lastWaiting = 0
     /// Conversations with a setting in flight to the server.
     var settingsInFlight: Set<ConversationID> = []
-    /// The reads in flight to the server.
+    /// The read positions in flight to the server.
     var readsInFlight: [ConversationID: EpochPosition] = [:]
     /// Whether settings wait for the retry after a temporary error.
     var settingsArePaused = false

@@ -26,7 +26,7 @@ extension ClientCore {
         }
         changes.changed([id])
         mailbox.post(.queued(item))
-        return SendHandle(id: operation, conversation: id, core: self, changes: message ?? operation)
+        return SendHandle(id: operation, conversation: id, core: self, target: message ?? operation)
     }
 }
 

@@ -19,12 +19,12 @@ package enum OutboxRequest: Sendable {
     /// The user leaves the conversation.
     case leave(RemoveMember)
 
-    /// What a change concerns that is not about messages.
+    /// The subject of a request that does not change messages.
     enum Subject: String {
         case settings, deletion, profile, members, leaving, schedule
     }
 
-    /// What the request concerns; `nil` for messages.
+    /// The subject of the request; `nil` if it sends or changes messages.
     var subject: Subject? {
         switch self {
         case .send, .edit, .delete, .addAction, .removeAction, .clear, .changeThread: nil
@@ -37,9 +37,10 @@ package enum OutboxRequest: Sendable {
         }
     }
 
-    /// Whether later messages of the conversation make sense if the server refuses the request.
+    /// Whether the request fails instead of waiting for a long time.
     ///
-    /// A long delay then fails the request, so that it does not delay these messages.
+    /// This is the case if later messages of the conversation make sense without the request. A waiting request would
+    /// delay them.
     var failsWhenDelayed: Bool {
         switch self {
         case .putMember, .removeMember, .leave: true

@@ -11,9 +11,9 @@ public struct SendHandle: Sendable, Identifiable {
     /// The conversation.
     public let conversation: ConversationID
     let core: ClientCore
-    /// The message to which the change applies, or the ID of a change that applies to none; `nil` if the handle is for
-    /// a message.
-    var changes: MessageID?
+    /// The message that a change applies to, or the change's own ID if it applies to no message; `nil` if the handle is
+    /// for a message.
+    var target: MessageID?
 
     /// The progress of a message or change.
     public enum State: Equatable, Sendable {
@@ -122,10 +122,10 @@ public struct SendHandle: Sendable, Identifiable {
     }
 
     private func current() async throws(ChatError) -> State {
-        try await core.store.read { [id, conversation, changes, core] reader in
-            let message = try reader.message(changes ?? id, in: conversation)
+        try await core.store.read { [id, conversation, target, core] reader in
+            let message = try reader.message(target ?? id, in: conversation)
             // A change is complete when it leaves the outbox; a message when it is in the log.
-            if let message, changes == nil { return .sent(message) }
+            if let message, target == nil { return .sent(message) }
             if let progress = try reader.progress(id) {
                 return State(progress, uploaded: { core.uploads.fraction(of: id) })
             }

@@ -52,8 +52,9 @@ extension LocalWriter {
         try save(entry)
     }
 
-    /// Stores the place through which the peer of a direct conversation has received the messages; a lower one has no
-    /// effect.
+    /// Stores the sequence number through which the peer of a direct conversation has received the messages.
+    ///
+    /// A lower one than the stored one has no effect.
     package func savePeerDelivered(_ seq: Seq, in id: ConversationID) throws {
         var entry = try entry(of: id)
         entry.value.delivery.advancePeer(to: seq)

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 
-/// The nodes, as the node that answers lists them.
+/// The list of nodes that one node returns.
 struct ClusterNodes {
     struct Node {
         var json: RawJSON
@@ -15,7 +15,7 @@ struct ClusterNodes {
         var isDraining: Bool { fields["isDraining"] == "true" }
     }
 
-    /// The first one answered.
+    /// The nodes; the first one returned the list.
     var nodes: [Node]
     var generation: String
     var busIsConnected: Bool
@@ -23,7 +23,7 @@ struct ClusterNodes {
     /// How many seconds may pass until a node has the commits of the others.
     static let maximumLag = 10.0
 
-    /// Returns what is wrong with the nodes, as sentences.
+    /// Returns the problems of the nodes, as sentences.
     ///
     /// - Parameter expected: The least number of nodes that serve clients, if it is known.
     func problems(expected: Int?) -> [String] {

@@ -4,7 +4,7 @@ import ScrollbackModel
 struct ClusterStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "List the nodes, and what is wrong with them.",
+        abstract: "List the nodes and their problems.",
         discussion: """
             Prints for each node its name, address, version, start, number of WebSockets, and how long ago it last had \
             all commits of the database. The exit code is 1 if something is wrong: the node that answers has no \

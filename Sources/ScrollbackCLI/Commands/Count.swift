@@ -98,7 +98,7 @@ struct Settings: AsyncParsableCommand {
     @Option(help: "Whether groups get notices about changes of their members and settings: true or false.")
     var notices: Bool?
 
-    @Option(help: "Whom users find in the directory: nobody, sharedConversations or everyone.")
+    @Option(help: "The users that a search of the directory finds: nobody, sharedConversations or everyone.")
     var directory: String?
 
     @OptionGroup var connection: ConnectionOptions

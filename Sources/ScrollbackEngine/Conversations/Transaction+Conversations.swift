@@ -12,8 +12,8 @@ extension Transaction {
 
     /// Creates a direct conversation without messages, so that the caller can change their settings in it.
     ///
-    /// The other user learns of the conversation with the first message. The caller's quotas count the conversation
-    /// now, because the first message then begins none.
+    /// The other user receives the conversation with the first message. The caller's quotas count the conversation now,
+    /// because the first message no longer creates it.
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         if let known, try !isNotStarted(known, for: caller.user) { return }

@@ -36,10 +36,10 @@ enum SlackMarkup {
         return result + unescaped(bytes[start...])
     }
 
-    /// What ends a search for the end of a reference.
+    /// The bytes at which the search for the end of a reference stops.
     private static let ends: [UInt8] = [UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "\n")]
 
-    /// Returns the text of what stands between angle brackets, or `nil` if it is not a reference.
+    /// Returns the text for a reference in angle brackets, or `nil` if the bytes are not a reference.
     private static func reference(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         let parts = bytes.split(separator: UInt8(ascii: "|"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = bytes.first, let target = parts.first, !target.isEmpty else { return nil }

@@ -2,8 +2,8 @@ import DequeModule
 
 /// A queue that serves its owners in turn.
 ///
-/// Each owner's elements keep their order. An owner gives up one element in a turn. For every element that its own
-/// owner queued before it, an element therefore waits for at most one of each other owner.
+/// Each owner's elements keep their order, and each turn takes one element of one owner. For every earlier element of
+/// its own owner, an element therefore waits for at most one element of each other owner.
 ///
 /// Adding and taking an element cost one dictionary lookup each.
 package struct FairQueue<Owner: Hashable, Element> {

@@ -4,8 +4,8 @@ import ScrollbackModel
 package enum Quota: Int, CaseIterable, Sendable {
     /// Groups, communities and channels that the user creates, and taken names that the user tries.
     case groups
-    /// Other users that the user adds or invites, or whose direct conversation the user begins, and users who never
-    /// were members and whom the user bans.
+    /// Other users that the user adds, invites or starts a direct conversation with. Users that the user bans count
+    /// too, if they never were members.
     case members
     /// Bytes of files that the user uploads.
     case fileBytes

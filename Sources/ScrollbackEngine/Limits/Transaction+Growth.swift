@@ -6,7 +6,8 @@ extension Transaction {
 
     /// Checks that the store has space, and that the caller's quotas allow more data.
     ///
-    /// - Throws: ``Refusal`` with `storage-full`, and `rate-limited` until the next day in UTC.
+    /// - Throws: ``Refusal`` with `storage-full` if the volume has too little space; `rate-limited` if a quota of this
+    ///   day in UTC is used up.
     func checkGrowth(_ growth: Growth, by caller: Caller) throws {
         try space.check()
         guard !caller.isAdmin else { return }

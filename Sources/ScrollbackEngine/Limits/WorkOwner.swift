@@ -10,7 +10,7 @@ package enum WorkOwner: Hashable, Sendable {
     case link(MediaID)
     /// The programs that post through one incoming webhook.
     case hook(Identifier)
-    /// The clients of one address, which have not shown yet who they are.
+    /// The clients of one address that are not authenticated yet.
     case address(String)
     /// The server itself.
     case server

@@ -77,8 +77,8 @@ package struct WriterQueue<Element> {
 
     /// Puts the last elements of the last batch back, before all others of their owners.
     ///
-    /// Owners with an element of the batch that was not put back come after the others. Call it once after each batch,
-    /// also with 0, so that the queue releases the batch.
+    /// Owners with an element that ran have their next turn after the other owners. Call this method once after each
+    /// batch, even with 0, so that the queue releases the batch.
     package mutating func putBack(_ count: Int) {
         var served: Set<WorkOwner> = []
         if count > 0 { for case .write(_, let owner) in lastBatch.dropLast(count) { served.insert(owner) } }

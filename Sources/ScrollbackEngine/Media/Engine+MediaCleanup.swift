@@ -75,13 +75,13 @@ extension Engine {
     func pinning<Answer>(
         _ blob: BlobID, _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
-        await pins.pin(blob)
+        await blobPins.pin(blob)
         do throws(ChatError) {
             let answer = try await body()
-            pins.unpin(blob)
+            blobPins.unpin(blob)
             return answer
         } catch {
-            pins.unpin(blob)
+            blobPins.unpin(blob)
             try? await removeIfUnused(blob)
             throw error
         }
@@ -91,8 +91,8 @@ extension Engine {
     ///
     /// With several nodes, it does nothing: another node may be about to store a row (decision 56).
     func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
-        guard node == nil, pins.beginRemoval(of: blob) else { return }
-        defer { pins.endRemoval(of: blob) }
+        guard node == nil, blobPins.beginRemoval(of: blob) else { return }
+        defer { blobPins.endRemoval(of: blob) }
         do {
             guard try !store.read({ try $0.isUsed(blob) }) else { return }
         } catch {

@@ -131,7 +131,7 @@ package final class MediaCounts: Sendable {
     package let sentBytes = Atomic<Int>(0)
     /// The number of uploads refused because their user had too many open ones.
     package let openUploadRefusals = Atomic<Int>(0)
-    /// The number of files of which reading the header ended at the limit of steps.
+    /// The number of files whose header has so many parts that reading it ended at the limit of steps.
     package let pictureStepLimits = Atomic<Int>(0)
 
     /// Examines a file, and counts whether that ended at the limit of steps.

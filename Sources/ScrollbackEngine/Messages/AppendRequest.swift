@@ -9,12 +9,13 @@ package struct AppendRequest: Sendable {
     package var senderIsAdmin: Bool
     package var submission: Submission
     package var origin: Origin?
+    /// The digest of the submission as the client sent it.
     package let digest: Int64
     /// The result of the moderation filters; with changed content, `submission` contains that content.
     let filterResult: FilterResult
-    /// The content as the client sent it.
+    /// The content that the client sent.
     let sent: RawJSON
-    /// The content that replaces it, if a filter changed the content.
+    /// The content that a filter put in place of `sent`; `nil` if no filter changed it.
     let replacement: RawJSON?
 
     /// Creates a request to append a message.
@@ -42,12 +43,13 @@ package struct AppendRequest: Sendable {
         if let attributes = filterResult.attributes { self.submission.attributes = attributes }
     }
 
+    /// The rows that ``Transaction/append(_:permissions:mentionLimiter:)`` will read.
     var footprint: Footprint {
         let attributes = submission.attributes
         var footprint = Footprint(
             conversation, sender, messages: [submission.id] + (attributes.replyTo.map { [$0] } ?? []))
-        // In a channel, the community's list shows since when the sender is a member. A reply can be to a message from
-        // before the sender last joined.
+        // A channel's members are those of its community, so the spans show when the sender joined. A reply needs them
+        // in every kind of conversation, because its message can be older than the sender's membership.
         footprint.needsSpans = conversation.kind == .community || attributes.replyTo != nil
         footprint.reply = attributes.replyTo.map { .init(to: $0, mentions: attributes.mentions?.users ?? []) }
         if MessageContent.mayHaveFiles(submission.content.type) { footprint.content = submission.content }
@@ -106,7 +108,8 @@ extension Transaction {
     ) throws -> SendResult {
         let submission = append.submission
         let known = try stored(withIDOf: append)
-        // Retries come first: a sender who lost the answer and, since then, their membership still needs the result.
+        // A retry is recognized before the permissions are checked. A sender whose first answer was lost needs the
+        // result, even if the sender is no longer a member.
         if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
@@ -145,10 +148,10 @@ extension Transaction {
             content: append.replacement)
     }
 
-    /// Returns what a message adds to the store: itself, and the conversation that it begins.
+    /// Returns what a message adds to the store: its bytes, and a member if it creates the conversation.
     private func growth(of append: AppendRequest) throws -> Growth {
-        let begins = try conversation(append.conversation).map(\.isDeleted) ?? true
-        return Growth(members: begins ? 1 : 0, messageBytes: append.submission.storedBytes)
+        let createsConversation = try conversation(append.conversation).map(\.isDeleted) ?? true
+        return Growth(members: createsConversation ? 1 : 0, messageBytes: append.submission.storedBytes)
     }
 
     private func checkedFiles(of append: AppendRequest, permissions: Permissions) throws -> [MediaID] {
@@ -170,7 +173,7 @@ extension Transaction {
         guard let row = try conversation(append.conversation),
             let stored = try store.message(append.submission.id, in: row.number), stored.content != append.sent
         else { return nil }
-        // A sender who can't read the present does not learn of edits.
+        // A sender who may no longer read the conversation must not get the text of an edit.
         let role = try role(of: append.sender, in: row)
         guard
             stored.editedAt == nil
@@ -200,6 +203,7 @@ extension Transaction {
         return row.firstSeq > 1 || row.hasDeletedRanges ? try store.key(id, in: row.number) : nil
     }
 
+    /// Publishes a message that is not stored, such as a command.
     private func deliver(_ append: AppendRequest) -> SendResult {
         let time = timetoken(after: Timetoken(rawValue: 0))
         publish(
@@ -288,12 +292,14 @@ extension Transaction {
             case let spans = try store.spans(of: user, in: community.number),
             let joined = (spans.first { $0.left == nil } ?? spans.last)?.joined
         else { return (head, countedIndex) }
-        let place = try store.position(atOrBefore: Timetoken(span: joined), in: row)
-        if place >= head { return (head, countedIndex) }
-        return (place, try store.position(atOrBelow: place, in: row.number)?.countedIndex ?? row.floorCountedIndex)
+        let seq = try store.position(atOrBefore: Timetoken(span: joined), in: row)
+        if seq >= head { return (head, countedIndex) }
+        return (seq, try store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex)
     }
 
-    /// - Parameter growth: What the message adds to the store, if it does.
+    /// Returns the conversation of a message after all checks, and creates it if the message is its first.
+    ///
+    /// - Parameter growth: What the message adds to the store; `nil` for a message that is not stored.
     private func conversationForSending(
         _ append: AppendRequest, _ growth: Growth?, permissions: Permissions, _ mentionLimiter: MentionLimiter?
     ) throws -> ConversationRow {

@@ -5,10 +5,12 @@ import Synchronization
 
 /// The single writer of the store.
 ///
-/// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
-/// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes. Two bounds keep one
-/// user's burst from delaying another user's change: the number of jobs in a transaction, and the time after which no
-/// further job begins. The other user's change comes early in the next batch.
+/// The writer repeatedly takes the waiting changes, runs them in one transaction, publishes the events and completes
+/// the changes. It never waits to fill a batch: the batch size grows with the time that a commit takes.
+///
+/// Two bounds keep one user's burst from delaying another user's change: the number of changes in a transaction, and
+/// the time after which no further change begins. Users take turns, so the other user's change is among the first of
+/// the next batch.
 package final class CommitQueue: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
@@ -19,11 +21,11 @@ package final class CommitQueue: Sendable {
         case inline
     }
 
-    /// The maximum number of jobs in a transaction.
+    /// The maximum number of changes in a transaction.
     static let maximumBatch = 512
-    /// How long a transaction begins further jobs, by default.
+    /// The default time after which a transaction begins no further change.
     ///
-    /// The others go back to the queue.
+    /// The remaining changes of the batch go back to the queue.
     package static let standardBatchTime = Duration.milliseconds(20)
 
     private let store: any MessageStore
@@ -63,7 +65,7 @@ package final class CommitQueue: Sendable {
     /// - Parameters:
     ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.
     ///   - maximumOwnQueue: The same for the changes of one user.
-    ///   - batchTime: How long a transaction begins further jobs.
+    ///   - batchTime: The time after which a transaction begins no further change.
     ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - settings: Returns the current settings; called for each transaction.
     ///   - ledger: What users have added today.
@@ -107,7 +109,7 @@ package final class CommitQueue: Sendable {
     /// The fraction of time during which the writer is busy.
     package let load = LoadMeter()
 
-    /// The number of waiting jobs.
+    /// The number of waiting changes.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
     /// The number of changes refused because a bound of the queue was reached: by the bound of one user, and in total.
@@ -122,7 +124,8 @@ package final class CommitQueue: Sendable {
     ///
     /// - Parameters:
     ///   - owner: The user who caused the change, or `server`.
-    ///   - footprints: What the change is about, which makes it faster on PostgreSQL; empty for rare changes.
+    ///   - footprints: The rows that the change will probably read, so that PostgreSQL reads them ahead; empty for rare
+    ///     changes.
     ///   - body: The change. It performs all checks before it changes anything, and throws if a check fails.
     ///   - completion: Called with the result after the commit, on the writer's thread. It must not block.
     package func submit<Answer: Sendable>(
@@ -155,7 +158,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    /// Queues a job with `add`, and starts the writer if it is idle.
+    /// Queues a change with `add`, and starts the writer if it is idle.
     private func admit(_ job: any Job, _ add: (inout State) -> ChatError?) {
         let next: Admission = state.withLock { state in
             if state.isClosed { return .refuse(ChatError(.shuttingDown, "The server is shutting down.")) }
@@ -217,9 +220,9 @@ package final class CommitQueue: Sendable {
         var start: DispatchTime
     }
 
-    /// Runs jobs in a transaction, as far as its time allows.
+    /// Runs changes in a transaction, as far as its time allows.
     ///
-    /// - Returns: The number of jobs at the end that did not begin.
+    /// - Returns: The number of changes at the end of `taken` that did not begin.
     @discardableResult
     private func execute(_ taken: [any Job]) -> Int {
         var batch = taken
@@ -248,7 +251,7 @@ package final class CommitQueue: Sendable {
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "The store failed.", cause: error)
             if batch.count > 1, failure.code == .internalError {
-                // One job may have caused the failure, so each job is retried in a transaction of its own.
+                // One change may have caused the failure, so each one is retried in a transaction of its own.
                 observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
                 for job in batch { execute([job]) }
             } else {
@@ -266,9 +269,9 @@ package final class CommitQueue: Sendable {
         return reads
     }
 
-    /// Runs the jobs of a batch.
+    /// Runs the changes of a batch.
     ///
-    /// If they take long, those that did not begin are removed from the batch.
+    /// Changes that have not begun after `batchTime` are removed from the batch.
     private func run(
         _ batch: inout [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
     ) throws -> CommitEffects {
@@ -359,17 +362,18 @@ package struct OutboundSummary: Sendable {
 
 /// The result of a commit.
 package struct CommitReport: Sendable {
+    /// The number of changes.
     package var jobs: Int
     package var seconds: Double
     package var failed: Bool
 }
 
-/// A change that waits in the queue.
+/// A change that waits in the queue, whatever the type of its answer.
 private protocol Job: AnyObject, Sendable {
     var footprints: [Footprint] { get }
     /// Runs the change; throws only errors that must roll back the whole transaction.
     func run(in transaction: Transaction) throws
-    /// Completes the job with `failure`, or with the result of `run` if `failure` is `nil`.
+    /// Completes the change with `failure`, or with the result of `run` if `failure` is `nil`.
     func finish(_ failure: ChatError?)
 }
 

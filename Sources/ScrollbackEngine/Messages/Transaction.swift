@@ -1,9 +1,9 @@
 package import ScrollbackModel
 
-/// A store transaction with a cache of changed rows, in which the engine runs a batch of jobs.
+/// A store transaction with a cache of changed rows, in which ``CommitQueue`` runs a batch of changes.
 ///
-/// Because of the cache, fifty messages to one conversation write its head once. Jobs perform all checks before the
-/// first change. A job that throws has therefore changed nothing, and the batch continues without it.
+/// Because of the cache, fifty messages to one conversation write its row once. A change performs all checks before it
+/// changes anything. A change that throws has therefore had no effect, and the batch continues without it.
 package final class Transaction {
     package let store: any StoreWriter
     /// The current time, at least as late as any time assigned before, even if the clock goes back.
@@ -28,9 +28,9 @@ package final class Transaction {
     /// The events to publish after the commit, in order.
     package private(set) var events: [Event] = []
 
-    /// The attributes by which the clients find the notifications of recalled and deleted messages.
+    /// The attributes of recalled and deleted messages, by which clients find and remove their notifications.
     ///
-    /// Only messages that may have been pushed are included. Erasure does not add messages.
+    /// Only messages that may have been pushed are included. Messages that the erasure of a user deletes are not.
     var recalled: [ConversationID: [Seq: MessageAttributes]] = [:]
 
     /// The webhooks that receive the changes, if this transaction changed them.

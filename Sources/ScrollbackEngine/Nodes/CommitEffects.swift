@@ -2,9 +2,9 @@ import Foundation
 package import ScrollbackModel
 import ScrollbackWire
 
-/// What a transaction changed that nodes have in memory.
+/// The changes of a transaction that affect what nodes keep in memory.
 ///
-/// A note has it as JSON. A node ignores members and events that it does not know, which a newer version wrote.
+/// A note contains them as JSON. A node ignores members and events of newer versions.
 package struct CommitEffects: Sendable {
     /// The events, without those that only webhooks receive.
     var events: [Event] = []

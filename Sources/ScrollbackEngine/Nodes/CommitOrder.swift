@@ -1,6 +1,6 @@
 /// The order in which a node delivers the commits of all nodes: by number, without gaps, each once.
 ///
-/// Notes can arrive late, several times, in any order, or not at all. What is missing is read from the store.
+/// Notes can arrive late, several times, in any order, or not at all. The node reads missing notes from the store.
 package struct CommitOrder: Sendable {
     /// A reason why the node can't continue.
     package enum Failure: Error, Hashable, CustomStringConvertible {
@@ -36,7 +36,7 @@ package struct CommitOrder: Sendable {
     /// Whether a note waits for its predecessors, which the node should read from the store.
     package var hasGap: Bool { !early.isEmpty }
 
-    /// Takes a note from another node.
+    /// Handles a note from another node.
     ///
     /// - Returns: The notes to deliver now, in order.
     package mutating func receive(_ note: CommitNote) -> [CommitNote] {
@@ -45,7 +45,7 @@ package struct CommitOrder: Sendable {
         return takeNext()
     }
 
-    /// Takes notes that were read from the store.
+    /// Handles notes that were read from the store.
     ///
     /// - Parameter number: The last delivered commit when they were read, which is the first of them.
     /// - Returns: The notes to deliver now, in order.
@@ -65,7 +65,7 @@ package struct CommitOrder: Sendable {
         return page.notes.flatMap { receive($0) }
     }
 
-    /// Takes a commit of this node, before which it has delivered all others.
+    /// Handles a commit of this node, which has delivered all earlier commits.
     ///
     /// - Returns: Whether to deliver the commit; `false` if its note was delivered already. Then the notes to deliver
     ///   after it.

@@ -2,7 +2,7 @@ import ScrollbackModel
 
 /// Lists and stops nodes.
 extension Engine {
-    /// What this node reports about itself; `nil` if it has the store for itself.
+    /// What this node reports about itself; `nil` if this server does not share its store.
     var nodeInfo: NodeInfo? {
         guard var info = node?.info else { return nil }
         info.connections = hub.openConnectionCount
@@ -17,7 +17,7 @@ extension Engine {
 
     /// Returns this node and the others.
     ///
-    /// - Throws: `conflict` if this server has the store for itself.
+    /// - Throws: `conflict` if this server does not share its store.
     func nodes() throws(ChatError) -> (own: NodeInfo, others: [NodeInfo]) {
         guard let node, let own = nodeInfo else { throw Self.hasNoNodes }
         return (own, node.withDirectory { directory, _ in directory.infos })
@@ -27,7 +27,7 @@ extension Engine {
     ///
     /// A request to another node can be lost. The node's ``NodeInfo/isDraining`` shows that it has arrived.
     ///
-    /// - Throws: `invalid-parameter` if there is no such node, `conflict` if this server has the store for itself.
+    /// - Throws: `invalid-parameter` if there is no such node, `conflict` if this server does not share its store.
     func drain(_ id: NodeID, by caller: Caller) throws(ChatError) {
         let (own, others) = try nodes()
         guard let target = ([own] + others).first(where: { $0.id == id }) else {
@@ -39,5 +39,5 @@ extension Engine {
     }
 
     static let hasNoNodes = ChatError(
-        .conflict, "This server has its store for itself. Start it with --store and --bus to use several nodes.")
+        .conflict, "This server does not share its store. Start it with --store and --bus to use several nodes.")
 }

@@ -11,14 +11,14 @@ extension Engine {
         guard let node, node.isLeader != isLeader else { return }
         node.isLeader = isLeader
         guard isLeader else { return }
-        // The next turn reads from the store what this node has not followed.
+        // Until now, this node ignored what is due. It reads it from the store.
         nextScheduled.add(.distantPast)
         deliveries.wakeUp()
         pushes.loop.wakeUp()
         erasing.begin()
     }
 
-    /// Delivers what other nodes have committed until now.
+    /// Delivers all commits of other nodes so far.
     ///
     /// Call this before a check of something that another node may have changed, and that this node has in memory.
     func catchUp() throws {
@@ -26,12 +26,12 @@ extension Engine {
         try node.catchUp(to: store.lastCommit)
     }
 
-    /// Applies what another node committed.
+    /// Applies another node's commit.
     ///
     /// - Parameter effects: `nil` if the note could not be decoded. Then all clients synchronize again.
     func apply(_ effects: CommitEffects?, of commit: Int64, _ publish: ([Event], Int64) -> Void) {
         guard let effects else {
-            return hub.closeAll(.restarting, "This server could not read what another one did. Reconnect.")
+            return hub.closeAll(.restarting, "This server could not read a change by another one. Reconnect.")
         }
         for event in effects.events {
             switch event {

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// What nodes know of each other's connections.
+/// Signals between nodes about connections, presence and typing.
 extension Engine {
     /// How long a connection must exist before a connection of the same device to another node closes it.
     ///
@@ -13,7 +13,7 @@ extension Engine {
     /// The maximum number of users who blocked a typing user up to which other nodes show the typing indicator.
     static let maximumExcluded = 1_000
 
-    /// A clock that is never set, in seconds.
+    /// The time of a monotonic clock, in seconds.
     private static var uptime: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
 
     /// Informs the other nodes whether a user is connected to this one.
@@ -55,7 +55,7 @@ extension Engine {
         presenceChangedElsewhere(gone ?? [])
     }
 
-    /// Takes a signal of another node.
+    /// Handles a signal from another node.
     func take(_ signal: NodeSignal) {
         switch signal {
         case .directory(let message):

@@ -17,7 +17,7 @@ package final class Node: Sendable {
     private let directory: Mutex<NodeDirectory>
     private let signalled = Mutex<(@Sendable (NodeSignal) -> Void)?>(nil)
     private let about: Mutex<NodeInfo>
-    /// When the node last had all commits of the store, on a clock that is never set.
+    /// When the node last had all commits of the store, on a monotonic clock.
     private let caughtUpAt = Mutex(ContinuousClock.now)
     private let drain = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -38,10 +38,10 @@ package final class Node: Sendable {
         about = Mutex(NodeInfo(id: id, name: name, version: version, startedAt: Int64(now.timeIntervalSince1970)))
     }
 
-    /// Sets the bus to the other nodes; without one, they find this node's commits in the store.
+    /// Sets the bus to the other nodes; without one, they read this node's commits from the store.
     package func connect(to bus: any NodeBus) { self.bus.withLock { $0 = bus } }
 
-    /// Whether the node has to look for other nodes' commits in the store, because messages may be missing.
+    /// Whether the node must poll the store for other nodes' commits, because messages of the bus may be missing.
     package var mustPoll: Bool {
         order.withLock { $0.hasGap } || bus.withLock { $0 }?.isConnected != true
     }
@@ -49,7 +49,7 @@ package final class Node: Sendable {
     /// Whether this node receives messages of the others now.
     var busIsConnected: Bool { bus.withLock { $0 }?.isConnected == true }
 
-    /// Begins to apply the effects of other nodes' commits, and to take their signals.
+    /// Begins to apply the effects of other nodes' commits, and to handle their signals.
     ///
     /// - Parameters:
     ///   - apply: Called in the order of the commits. The effects are `nil` if they could not be decoded.
@@ -107,7 +107,7 @@ package final class Node: Sendable {
 
     // MARK: Commits of other nodes
 
-    /// Takes a message of another node from the bus.
+    /// Handles a message from another node that the bus delivered.
     ///
     /// It may read from the store.
     package func receive(_ bytes: some Collection<UInt8>) {

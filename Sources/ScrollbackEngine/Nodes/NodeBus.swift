@@ -1,6 +1,6 @@
 /// Passes messages from each node to all others.
 ///
-/// Messages can be lost, repeated and reordered: nodes find in the store what does not arrive.
+/// Messages can be lost, repeated and reordered. Nodes read lost commits from the store.
 package protocol NodeBus: AnyObject, Sendable {
     /// Sends a message to the other nodes, without waiting for them.
     func send(_ bytes: [UInt8])

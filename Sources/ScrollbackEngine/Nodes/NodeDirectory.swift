@@ -11,7 +11,7 @@ package struct NodeID: Hashable, Sendable {
     static func random() -> NodeID { NodeID(bits: .random(in: .min ... .max)) }
 }
 
-/// What a node knows of a user who has connections to it.
+/// The state of a user's connections to one node.
 package struct ConnectedUser: Hashable, Sendable {
     /// Whether a connection is in the foreground, so that the user needs no pushes.
     package var isInForeground: Bool
@@ -27,8 +27,8 @@ package struct ConnectedUser: Hashable, Sendable {
 /// The users who are connected to this node and to the other nodes.
 ///
 /// Each node numbers the changes of its users and sends them, and its last number every second. A node that missed a
-/// change requests all users of that node. What is not known counts as offline. What is not known any more, because a
-/// node was killed, counts as online for up to ten seconds. In this time, the user may miss a push.
+/// change requests all users of that node. A user without a known connection counts as offline. The users of a killed
+/// node count as online for up to ten seconds. In this time, they may miss a push.
 package struct NodeDirectory: Sendable {
     /// A message between the directories of the nodes.
     package enum Message: Hashable, Sendable {
@@ -102,9 +102,9 @@ package struct NodeDirectory: Sendable {
         others.values.compactMap(\.info).sorted { ($0.name, $0.id.bits) < ($1.name, $1.id.bits) }
     }
 
-    /// Takes what another node reports about itself.
+    /// Stores what another node reports about itself.
     ///
-    /// - Parameter now: The time of a clock that is never set, in seconds.
+    /// - Parameter now: The time of a monotonic clock, in seconds.
     package mutating func receive(_ info: NodeInfo, now: Double) {
         guard info.id != own else { return }
         others[info.id, default: Other(messageAt: now)].info = info
@@ -130,9 +130,9 @@ package struct NodeDirectory: Sendable {
         others.values.contains { $0.users[user]?.isOnline == true }
     }
 
-    /// Takes a message of another node.
+    /// Handles a message from another node.
     ///
-    /// - Parameter now: The time of a clock that is never set, in seconds.
+    /// - Parameter now: The time of a monotonic clock, in seconds.
     /// - Returns: The messages to send, and the users who may have gone online or offline elsewhere.
     package mutating func receive(_ message: Message, now: Double) -> (replies: [Message], changed: [UserID]) {
         switch message {

@@ -3,8 +3,8 @@ package import ScrollbackModel
 
 /// A store that several servers, its nodes, use at the same time.
 ///
-/// Transactions of all nodes run one after the other. Each leaves a note, from which the other nodes learn what it
-/// changed (decision 56).
+/// Transactions of all nodes run one after the other. Each stores a note, which contains its changes for the other
+/// nodes (decision 56).
 package protocol SharedStore: MessageStore {
     /// Whether no other node used the store when this one opened it.
     var isFirst: Bool { get }
@@ -39,12 +39,11 @@ extension SharedStore {
     }
 }
 
-/// What one transaction did, for the other nodes.
+/// The record of one transaction for the other nodes.
 package struct CommitNote: Hashable, Sendable {
     package var number: Int64
     package var id: CommitID
-    /// What the transaction changed (``CommitEffects``); empty for a transaction that changes nothing that nodes have
-    /// in memory.
+    /// The JSON of ``CommitEffects``; empty for a transaction without effects on what nodes keep in memory.
     package var body: [UInt8]
 
     package init(number: Int64, id: CommitID, body: [UInt8]) {

@@ -56,7 +56,7 @@ extension WriteOperation {
     }
 }
 
-/// What an operation knows besides its parameters: who calls it, when, and how.
+/// The circumstances of a request, besides its parameters: the caller, the time of arrival and the connection.
 package struct OperationContext: Sendable {
     package let engine: Engine
     package let caller: Caller
@@ -104,7 +104,8 @@ extension Executable {
 extension Engine {
     /// Checks the caller's token and carries out an operation.
     ///
-    /// Reads run before the call returns. Use it where there is no transport: in tools and tests.
+    /// A ``ReadOperation`` runs on the calling thread, and completes before the call returns. Tools and tests use this
+    /// method, because they have no transport.
     package func perform<Request: Executable>(
         _ operation: Request, by caller: Caller, completion: @escaping Completion<Request.Answer>
     ) {

@@ -2,9 +2,9 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Records through which messages the caller's devices have stored several conversations, as one change.
+    /// Records the sequence numbers through which the caller's devices have stored several conversations.
     ///
-    /// Completes with one answer per conversation.
+    /// This is one change. Completes with one answer per conversation.
     package func reportDelivered(
         _ marks: [DeliveryMark], by caller: Caller, completion: @escaping Completion<[DeliveryResult]>
     ) {

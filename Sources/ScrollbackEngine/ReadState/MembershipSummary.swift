@@ -30,7 +30,7 @@ package struct MembershipSummary: Hashable, Sendable {
     package var isMarkedUnread: Bool
     package var hasDeletedRanges: Bool
     package var removedSeq: Seq
-    /// The place at or below which nothing is unread, for a conversation that lists the user.
+    /// The position at or below which nothing is unread, for a conversation with a row for the user.
     ///
     /// For a public channel, which the user joins through its community, see ``Access/unreadBase``.
     package var unreadBase: UnreadBase
@@ -172,9 +172,12 @@ package struct RecentsPosition: Hashable, Comparable, Sendable {
 extension Engine {
     /// Returns the summaries of all conversations that list a user, and of the channels of the user's communities.
     ///
+    /// A conversation is left out if its last commit is not after `lastCommit` and the user's change counter in it is
+    /// not above `rev`. Channels may be included in any case.
+    ///
     /// - Parameters:
-    ///   - lastCommit: Leaves out conversations without a later commit than this one,
-    ///   - rev: if the user's change counter there is not above this one either. Channels may be included in any case.
+    ///   - lastCommit: The last commit that the caller knows; -1 for all conversations.
+    ///   - rev: The user's change counter that the caller knows; -1 for all conversations.
     func membershipSummaries(
         of user: UserID, committedAfter lastCommit: Int64 = -1, changedAbove rev: Int64 = -1, in store: any StoreReader
     ) throws -> [MembershipSummary] {

@@ -1,9 +1,9 @@
 package import ScrollbackModel
 
 extension Transaction {
-    /// Records through which messages the caller's devices have stored several conversations.
+    /// Records the sequence numbers through which the caller's devices have stored several conversations.
     ///
-    /// A position that is not above the known one writes nothing.
+    /// A sequence number that is not above the known one writes nothing.
     ///
     /// - Throws: `feature-off` if receipts are off.
     package func recordDelivered(
@@ -35,7 +35,8 @@ extension Transaction {
         // As with read receipts, nothing is recorded while one of the two users blocks the other.
         guard row.blocks.isEmpty else { return }
         var receipt = try store.receipt(of: caller.user, in: row.number)
-        // A direct conversation has read receipts beside the read position, which own messages advance too.
+        // In a direct conversation, the read receipt is separate from the read position. Own messages also advance the
+        // read position.
         let readSeq = id.kind == .direct ? receipt.readSeq : member.readSeq
         let seq = mark.position.seq
         guard seq > max(receipt.deliveredSeq, readSeq) else { return }

@@ -1,10 +1,10 @@
 package import ScrollbackModel
 
-/// The place in a log at or below which nothing is unread for a user.
+/// The position in a log at or below which nothing is unread for a user.
 ///
-/// It is the highest of four places: the retention floor, where the user last joined, how far they read, and how far
-/// they cleared. Counted indexes and sequence numbers are compared separately, because a place can lack one of them. A
-/// reader's row in a public channel has the counted index of where the user joined, but not the sequence number.
+/// It is the highest of four positions: the retention floor, the user's last join, the read position and the cleared
+/// position. Counted indexes and sequence numbers are compared separately, because a position can lack one of them. A
+/// reader's row in a public channel has the counted index of the join, but not its sequence number.
 package struct UnreadBase: Hashable, Sendable {
     /// The highest counted index at or below which nothing is unread.
     package let countedIndex: Int64
@@ -37,7 +37,7 @@ package struct UnreadBase: Hashable, Sendable {
             clearSeq: member?.clearSeq ?? 0, clearCountedIndex: member?.clearCountedIndex ?? 0)
     }
 
-    /// Returns the place at or below which nothing is unread in a thread.
+    /// Returns the position at or below which nothing is unread in a thread.
     ///
     /// It is the higher one of the base and of how far the user read the thread.
     func inThread(_ state: ThreadStateRow?) -> UnreadBase {

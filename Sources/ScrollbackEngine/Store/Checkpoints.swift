@@ -56,7 +56,7 @@ package final class Checkpoints: Sendable {
         return (0..<32).map { _ in .random(in: 0...255, using: &generator) }
     }
 
-    /// Begins an incarnation of the store, unless other nodes use the store already.
+    /// Begins an incarnation of the store, unless other nodes already use the store.
     init(_ store: any MessageStore, node: Node? = nil, key: [UInt8], now: Date) throws {
         self.store = store
         self.node = node

@@ -1,6 +1,9 @@
 package import ScrollbackModel
 
-/// The conversation, the user and the messages that a request is about.
+/// The conversation, the user and the messages that a request concerns.
+///
+/// A store on another machine reads their rows ahead, in one round trip for all requests of a batch. See
+/// ``ExpectedReads``. A footprint affects the speed of a request, and never its result.
 package struct Footprint: Hashable, Sendable {
     /// The absolute name of the conversation.
     package var conversation: ConversationID
@@ -8,11 +11,11 @@ package struct Footprint: Hashable, Sendable {
     package var messages: [MessageID]
     /// Whether the request depends on what the user can see (``Access``).
     package var needsAccess: Bool
-    /// Whether the request only depends on when the user was a member; included in ``needsAccess``.
+    /// Whether the request depends on the times at which the user was a member; included in ``needsAccess``.
     package var needsSpans = false
     /// Whether the request returns the user's head of the conversation.
     package var needsHead = false
-    /// The sequence number up to which the user reads, if the request is a read mark, or has received the messages.
+    /// The sequence number that the request reports as read or delivered, if it does.
     package var readsThrough: Seq?
     /// Whether the request depends on the number of members, up to ``ReceiptRow/maximumMembers``.
     package var countsMembers = false
@@ -20,7 +23,7 @@ package struct Footprint: Hashable, Sendable {
     package var operation: MessageID?
     /// The type of an action that is added to or removed from the first of `messages`.
     package var actionType: String?
-    /// The message that a sent message replies to, and the users whom it mentions.
+    /// The message that a sent message replies to, and the users that the sent message mentions.
     package var reply: Reply?
     /// The content of a sent message, which can refer to files.
     package var content: MessageContent?
@@ -97,7 +100,7 @@ package struct ExpectedReads: Sendable {
         package var places: SeqRange?
         /// The revision after which changes are needed, with the messages that they changed.
         package var changedAfter: Int64?
-        /// The time whose position is needed.
+        /// The time for which the newest sequence number at or before it is needed.
         package var time: Timetoken?
 
         package init(
@@ -118,12 +121,14 @@ extension ExpectedReads {
         package var user: UserID
     }
 
-    package struct ReadPlace: Hashable, Sendable {
+    /// A sequence number that a user reports as read or delivered.
+    package struct ReadPosition: Hashable, Sendable {
         package var conversation: ConversationID
         package var user: UserID
         package var seq: Seq
     }
 
+    /// A message by its ID, which need not exist.
     package struct MessageName: Hashable, Sendable {
         package var conversation: ConversationID
         package var id: MessageID
@@ -135,7 +140,9 @@ extension ExpectedReads {
         package var type: String
     }
 
+    /// A user who may follow the thread of a sent reply.
     package struct Follower: Hashable, Sendable {
+        /// The message that is replied to.
         package var answered: MessageName
         /// The user; `nil` for the sender of the thread's first message.
         package var user: UserID?
@@ -147,11 +154,11 @@ extension ExpectedReads {
     /// The memberships whose times are needed.
     package var spans: Set<Membership> { memberships { $0.needsAccess || $0.needsSpans } }
 
-    /// The memberships for which it is needed what the user can see.
+    /// The memberships for which the rows of ``Access`` are needed.
     package var access: Set<Membership> { memberships(where: \.needsAccess) }
 
     /// The memberships whose heads are needed, without the communities of channels.
-    package var headPlaces: Set<Membership> {
+    package var headMemberships: Set<Membership> {
         Set(footprints.filter(\.needsHead).map { Membership(conversation: $0.conversation, user: $0.user) })
     }
 
@@ -172,11 +179,11 @@ extension ExpectedReads {
         return all
     }
 
-    package var readPlaces: Set<ReadPlace> {
+    package var readPositions: Set<ReadPosition> {
         Set(
             footprints.compactMap { footprint in
                 footprint.readsThrough.map {
-                    ReadPlace(conversation: footprint.conversation, user: footprint.user, seq: $0)
+                    ReadPosition(conversation: footprint.conversation, user: footprint.user, seq: $0)
                 }
             })
     }

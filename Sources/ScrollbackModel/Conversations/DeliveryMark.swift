@@ -1,4 +1,4 @@
-/// The place in one of several conversations through which a device has stored the messages.
+/// The sequence number through which a device has stored the messages of one conversation.
 package struct DeliveryMark: Hashable, Sendable {
     package var conversation: ConversationID
     package var position: EpochPosition

@@ -23,8 +23,8 @@ package final class PostgresConnection: @unchecked Sendable {
         var statement: Statement<Void>
         var rows: [Parameters] = []
         var bytes = 0
-        /// The places of the rows that have a key.
-        var places: [AnyHashable: Int] = [:]
+        /// The indexes in `rows` of the rows that have a key.
+        var indexes: [AnyHashable: Int] = [:]
     }
 
     let socket: PostgresSocket
@@ -210,23 +210,23 @@ package final class PostgresConnection: @unchecked Sendable {
     /// - Parameter key: A later row with the same key replaces the earlier one.
     func gather(_ statement: Statement<Void>, key: (some Hashable)?, bind: (inout Parameters) -> Void) throws {
         ahead.snapshot = SnapshotRows()
-        var place = gathered.firstIndex { $0.statement.index == statement.index }
-        if place == nil {
+        var index = gathered.firstIndex { $0.statement.index == statement.index }
+        if index == nil {
             let tables = statement.changedTables
             if gathered.contains(where: { !$0.statement.changedTables.isDisjoint(with: tables) }) { try sendGathered() }
-            place = gathered.count
+            index = gathered.count
             gathered.append(GatheredRows(statement: statement))
         }
-        guard let place else { return }
+        guard let index else { return }
         let row = Self.parameters(bind)
-        if let key, let known = gathered[place].places[AnyHashable(key)] {
-            gathered[place].rows[known] = row
+        if let key, let known = gathered[index].indexes[AnyHashable(key)] {
+            gathered[index].rows[known] = row
             return
         }
-        if let key { gathered[place].places[AnyHashable(key)] = gathered[place].rows.count }
-        gathered[place].rows.append(row)
-        gathered[place].bytes += row.byteCount
-        if gathered[place].rows.count == Self.maximumRows || gathered[place].bytes >= Self.maximumBytes {
+        if let key { gathered[index].indexes[AnyHashable(key)] = gathered[index].rows.count }
+        gathered[index].rows.append(row)
+        gathered[index].bytes += row.byteCount
+        if gathered[index].rows.count == Self.maximumRows || gathered[index].bytes >= Self.maximumBytes {
             try sendGathered()
         }
     }

@@ -47,7 +47,7 @@ final class BodyBudget: Sendable {
             guard own <= limits.own else {
                 throw ChatError(
                     .rateLimited,
-                    "A user's bodies that are still arriving can have \(limits.own) bytes. Send fewer at once.",
+                    "The bodies that you send at the same time can have \(limits.own) bytes. Send fewer at once.",
                     limit: limits.own, retryAfter: 1)
             }
             guard state.total + bytes <= limits.total else {

@@ -4,7 +4,7 @@ import NIOCore
 import ScrollbackEngine
 import ScrollbackModel
 
-/// An answer to a program that posts through an incoming webhook: the status and the word that Slack answers.
+/// An answer to a program that posts through an incoming webhook, with the status and the code of Slack's webhooks.
 enum SlackAnswer {
     static let ok = response(200, "ok")
     static let unknownWebhook = response(404, "no_service")

@@ -1,9 +1,10 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A file that marks a data directory of which a part is elsewhere.
+/// A file in a data directory which states that the messages or files of the server are stored elsewhere.
 ///
-/// Without it, a server that is started without the option would begin with nothing, and commands would miss the part.
+/// Without it, a server that is started without the option would begin with an empty store, and commands would ignore
+/// the part that is elsewhere.
 package enum DirectoryMarker: String, Sendable {
     /// The messages are in a PostgreSQL database.
     case postgres = "uses-postgresql"

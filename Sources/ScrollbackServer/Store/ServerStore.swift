@@ -11,7 +11,7 @@ protocol ServerStore: MessageStore {
     /// Returns the progress of the background encryption; `nil` for a store that was never encrypted.
     func encryptionProgress() throws -> EncryptionProgress?
 
-    /// Checks that the server still has the store for itself.
+    /// Checks that no other server uses the store.
     ///
     /// - Throws: `conflict` if another server took it over. Other errors are temporary.
     func checkLock() throws

@@ -10,7 +10,7 @@ package import ScrollbackModel
 /// regardless of earlier items in the lane.
 ///
 /// The input is events and the output is ``Effects``. The caller must store `changed` and `removed` before it transmits
-/// anything. An item that may have reached the server is therefore always stored as frozen.
+/// anything. An item that may have reached the server is therefore always stored as frozen (``OutboxItem/isFrozen``).
 package struct Outbox: Sendable {
     /// The effects of an event.
     package struct Effects: Equatable, Sendable {

@@ -82,7 +82,7 @@ package enum ServerEvent: Sendable {
     case draft(SyncedDraft)
     /// The read position of the other user in a direct conversation.
     case peerRead(ConversationID, UserID, Seq)
-    /// The place through which another member's devices have stored the messages.
+    /// The sequence number through which another member's devices have stored the messages.
     case delivered(ConversationID, UserID, Seq)
     case conversation(ConversationID, isDeleted: Bool)
     /// A user joined or has a new role; without a role, the user left.

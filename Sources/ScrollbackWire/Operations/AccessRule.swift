@@ -3,13 +3,12 @@ package import ScrollbackModel
 /// Who may call an operation.
 ///
 /// The server checks the token's scope before it reads a request's parameters. Permissions in a conversation depend on
-/// the
-/// conversation's rows, so the operation checks them itself.
+/// the conversation's rows, so the operation checks them itself.
 package struct AccessRule: Hashable, Sendable {
     package enum Caller: Hashable, Sendable {
         /// Everyone, without a token.
         case everyone
-        /// Every signed-in user. What they see is limited to what they may see.
+        /// Every signed-in user. The operation limits the answer to what the user may see.
         case anyUser
         /// Users for themselves, administrators for every user.
         case selfOrAdministrator

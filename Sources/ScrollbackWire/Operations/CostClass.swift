@@ -12,7 +12,7 @@ package enum CostClass: String, CaseIterable, Sendable {
     case lookup
     /// A read that may examine many rows: a search or an export.
     case search
-    /// Work that reads and changes nothing. It has no limit.
+    /// Work that neither reads nor changes the store. It has no limit.
     case free
 }
 

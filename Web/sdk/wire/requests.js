@@ -147,7 +147,7 @@ export const markSeveralRead = (marks) => ({ type: "readMany", conversations: ma
 export const maximumDeliveries = 500;
 
 /**
- * The place in one of several conversations through which a device has stored the messages.
+ * The sequence number through which a device has stored the messages of one conversation.
  *
  * @typedef {{conversation: string, seq: number, epoch: string}} DeliveryMark
  */

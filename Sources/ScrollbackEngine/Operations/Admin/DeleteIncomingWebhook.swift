@@ -5,7 +5,8 @@ package import ScrollbackWire
 package struct DeleteIncomingWebhook: ChatOperation {
     package static let endpoint = Endpoint(
         http: .delete("/v1/admin/hooks/{hook}"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
-        summary: "Delete an incoming webhook", details: "Its messages stay. A deleted webhook is deleted again.")
+        summary: "Delete an incoming webhook",
+        details: "Its messages stay. If there is no such webhook, the request has no effect.")
 
     package var hook: Identifier
 

@@ -8,9 +8,9 @@ package struct ListNodes: ChatOperation {
         http: .get("/v1/admin/nodes"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
         summary: "List the nodes",
         details: """
-            A server with a database for itself answers 409. The answer is from the memory of the node that answers: \
-            each node reports itself to the others every second, and a node that reports nothing for 10 seconds is not \
-            listed.
+            A server that does not share its database answers 409. The answer is from the memory of the node that \
+            answers: each node reports itself to the others every second, and a node that reports nothing for 10 \
+            seconds is not listed.
             """,
         errors: [409])
 

@@ -1,7 +1,7 @@
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// Creates an incoming webhook, or changes where and as whom it posts.
+/// Creates an incoming webhook, or changes its conversation and its user.
 package struct PutIncomingWebhook: ChatOperation {
     package static let endpoint = Endpoint(
         http: .put("/v1/admin/hooks/{hook}"), scope: .admin, caller: .administrator, cost: .write, tag: .server,

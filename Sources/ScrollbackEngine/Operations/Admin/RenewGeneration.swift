@@ -9,7 +9,7 @@ package struct RenewGeneration: ChatOperation {
         details: """
             Call this after the database was restored from a backup by other means than `scrollback restore`. The \
             nodes close all connections with code 1012. Clients then check what they have stored, and send the \
-            messages again that the database lost. A server with a database for itself answers 409.
+            messages again that the database lost. A server that does not share its database answers 409.
             """,
         errors: [409])
 

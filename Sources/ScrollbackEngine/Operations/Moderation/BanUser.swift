@@ -20,7 +20,8 @@ extension BanUser: WriteOperation {
         try transaction.checkGrowth(growth, by: caller)
         try transaction.recordGrowth(growth, by: caller)
         try transaction.store.put(BanRow(conversation: row.number, ban: ban))
-        // An erasure or an export finds the ban of a user without a membership by this.
+        // Erasure and export find a user's conversations by memberships and participants. A banned user may have no
+        // membership.
         try transaction.recordParticipant(in: row.number, as: user)
         if !row.flags.contains(.bans) {
             // The flag lets later checks skip conversations that never had a ban. Clients can't see it, so no head
@@ -44,7 +45,7 @@ extension BanUser: WriteOperation {
 extension Ban {
     /// The ban that a request asks for.
     ///
-    /// - Throws: `invalidParameter` for an end that is over or too far away.
+    /// - Throws: `invalid-parameter` if the end is in the past, or more than ten years ahead.
     init(
         _ user: UserID, until: Date? = nil, lifetime: TimeInterval?, reason: String?, _ context: OperationContext
     ) throws(ChatError) {
@@ -60,13 +61,13 @@ extension Ban {
 extension Transaction {
     /// Returns what a ban adds to the store: rows of the ban and of the audit log, and a notice.
     ///
-    /// A name of which the conversation has no row counts as an added user.
+    /// A user who was never a member of the conversation, and is not banned from it, counts as an added user.
     fileprivate func growth(of ban: Ban, from row: ConversationRow) throws -> Growth {
         let isKnown = try member(ban.id, of: row.number) != nil || store.ban(of: ban.id, in: row.number) != nil
         return Growth(members: isKnown ? 0 : 1, messageBytes: (ban.reason?.utf8.count ?? 0) + Self.rowBytes)
     }
 
-    /// A conversation that the caller may ban users from.
+    /// Returns a conversation from which the caller may ban users.
     ///
     /// - Throws: `invalid-parameter` for a public channel, which has no bans of its own; `forbidden`.
     func conversationWithBans(

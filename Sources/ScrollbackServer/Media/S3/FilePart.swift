@@ -28,7 +28,7 @@ struct FilePart: AsyncSequence, Sendable {
         }
     }
 
-    /// Reads the next bytes at a place of the part.
+    /// Reads the next bytes at an offset within the part.
     private func read(at place: Int64) throws(ChatError) -> [UInt8] {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw DurableFile.failure("Can't open \(file.path)") }

@@ -8,7 +8,7 @@ import ScrollbackModel
 import ScrollbackPush
 import Synchronization
 
-/// Sends signed requests to a bucket, and repeats requests that failed for a moment.
+/// Sends signed requests to a bucket, and retries requests that failed temporarily.
 final class S3Client: Sendable {
     /// A class of results, by which the metrics count requests.
     enum Outcome: String, CaseIterable, Sendable {
@@ -55,10 +55,10 @@ final class S3Client: Sendable {
     /// The number of attempts of each operation by their outcome.
     var counts: [Count: Int] { counted.withLock { $0 } }
 
-    /// Sends a request, and repeats it a few times if it fails for a moment.
+    /// Sends a request, and retries it a few times after temporary failures.
     ///
-    /// It runs to its end even if the caller is cancelled. The end of a client's connection must not prevent the server
-    /// from storing what it received.
+    /// The request continues if the caller's task is cancelled, so that the server stores what it received even if the
+    /// client disconnects.
     ///
     /// - Throws: An error whose cause is an ``S3Failure``.
     func send(_ request: S3Request) async throws(ChatError) -> S3Answer {

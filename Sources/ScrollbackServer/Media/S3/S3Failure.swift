@@ -29,7 +29,7 @@ struct S3Failure: Error, Sendable, CustomStringConvertible {
     /// Whether the object does not exist.
     var isMissing: Bool { status == 404 && code != "NoSuchBucket" }
 
-    /// Whether the failure is an answer to a question: the object does not exist, or it ends before the range.
+    /// Whether the failure answers the request: the object does not exist, or it ends before the range.
     var isExpected: Bool { isMissing || status == 416 }
 
     /// The error for callers of the media store.

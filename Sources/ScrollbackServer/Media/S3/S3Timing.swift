@@ -1,6 +1,6 @@
 import Foundation
 
-/// When requests to a store are repeated, and the clocks that decide it.
+/// The retry policy of requests to a store, and its clocks.
 struct S3Timing: Sendable {
     /// The maximum number of attempts of one request.
     var attempts = 5

@@ -4,7 +4,7 @@ import ScrollbackEngine
 /// A stored part of an upload's bytes.
 ///
 /// The name of its object has the offset, the length, and the time at which its writer opened the upload. The segments
-/// of one writer have no holes between them.
+/// of one writer have no gaps between them.
 struct UploadSegment: Hashable, Sendable {
     var offset: Int64
     var length: Int64

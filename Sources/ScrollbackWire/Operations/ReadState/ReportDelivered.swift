@@ -1,15 +1,15 @@
 package import ScrollbackModel
 
-/// Reports through which messages the caller's device has stored several conversations.
+/// Reports the sequence numbers through which the caller's device has stored several conversations.
 package struct ReportDelivered: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "delivered", http: .post("/v1/delivered"), scope: .account, caller: .anyUser,
         cost: .write, tag: .conversations,
         summary: "Report that messages arrived on your device",
         details: """
-            Each place covers all earlier messages of the conversation, and never moves down. Call it only after the \
-            messages are stored. Each element gets an answer of its own, which has an `error` if the conversation has \
-            no delivery receipts. Heads have `deliveryReceipts` where they exist.
+            Each sequence number covers all earlier messages of the conversation, and a lower one has no effect. Call \
+            it only after the messages are stored. Each element gets an answer of its own, with an `error` if the \
+            server refuses it. Heads of conversations with delivery receipts have `deliveryReceipts`.
             """)
 
     package struct Answer: DecodableAnswer {
@@ -50,7 +50,7 @@ package struct ReportDelivered: ClientOperation {
         marks = try request.required(
             "conversations", .array(.component("DeliveryMark"), count: 0...DeliveryMark.maximum),
             example: #"[{"conversation":"group:swift","seq":12,"epoch":"8134902211640721931"}]"#,
-            "The conversations and the place through which the device has stored each."
+            "The conversations, each with the sequence number through which the device has stored the messages."
         ) { (value) throws(ChatError) in
             try value.list("conversations", limit: DeliveryMark.maximum) { (mark) throws(ChatError) in
                 try DeliveryMark(from: &mark)
@@ -58,6 +58,7 @@ package struct ReportDelivered: ClientOperation {
         }
     }
 
+    /// One token, and another one for each ten conversations.
     package var tokens: Int { 1 + marks.count / 10 }
 
     package func writeMembers(to writer: inout JSONWriter) {
