@@ -587,7 +587,7 @@ export class Core {
   async queue(conversation, id, request, about = null, also = async () => {}, file = null) {
     await this.store.write(async (transaction) => {
       await also(transaction);
-      if (file) await saveFile(transaction, { ...file, message: id });
+      if (file) saveFile(transaction, { ...file, message: id });
       const needsUpload = file !== null;
       await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload });
     }, { changesOutbox: true });

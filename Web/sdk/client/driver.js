@@ -684,7 +684,7 @@ export class Driver {
         await core.store.write(async (transaction) => {
           const conversation = await OpenConversation.load(transaction, event.conversation);
           conversation.entry.advancePeerRead(event.seq);
-          await conversation.save(transaction);
+          conversation.save(transaction);
         });
         await this.sync.fetchHeadIfUnknown(event.conversation);
         return core.changed([event.conversation]);
@@ -693,7 +693,7 @@ export class Driver {
         await core.store.write(async (transaction) => {
           const conversation = await OpenConversation.load(transaction, event.conversation);
           conversation.entry.delivery.advancePeer(event.seq);
-          await conversation.save(transaction);
+          conversation.save(transaction);
         });
         await this.sync.fetchHeadIfUnknown(event.conversation);
         return core.changed([event.conversation]);

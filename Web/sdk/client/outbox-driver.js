@@ -148,7 +148,7 @@ export class OutboxDriver {
       try {
         const requests = await this.#core.store.write(async (transaction) => {
           for (const item of changed) await saveOutboxItem(transaction, item);
-          for (const id of removed) await removeFromOutbox(transaction, id);
+          for (const id of removed) removeFromOutbox(transaction, id);
           return await Promise.all(transmit.map((id) => outboxRequest(transaction, id)));
         }, { changesOutbox: removed.length > 0 });
         for (const [index, request] of requests.entries()) {
@@ -187,7 +187,7 @@ export class OutboxDriver {
     await this.#core.store.write(async (transaction) => {
       const { log } = await OpenConversation.load(transaction, id);
       // A conversation whose log is known exists, and stays.
-      if (!log) await deleteConversation(transaction, id);
+      if (!log) deleteConversation(transaction, id);
     });
     this.#core.changed([id]);
   }
@@ -262,8 +262,8 @@ export class OutboxDriver {
         const { log } = await OpenConversation.load(transaction, conversation);
         if (log?.isOutdated(input.message, input.message.rev)) return { outcome: null, outdated: input.message };
       }
-      await removeFromOutbox(transaction, id);
-      if (request.type === "deleteConversation") await deleteConversation(transaction, conversation);
+      removeFromOutbox(transaction, id);
+      if (request.type === "deleteConversation") deleteConversation(transaction, conversation);
       if (request.type === "changeThread") await saveThreadState(transaction, conversation, decodeThreadState(body));
       const outcomes = input ? await apply(transaction, user, [input]) : [];
       return { outcome: outcomes[0] ?? null, outdated: null };
@@ -296,7 +296,7 @@ export class OutboxDriver {
     // The message is sent again after a delay, which has no effect on the server.
     if (error?.isTemporary) return await this.#perform(this.#outbox.answered(id, error, now, random));
     const outcomes = await this.#core.store.write(async (transaction) => {
-      await removeFromOutbox(transaction, id);
+      removeFromOutbox(transaction, id);
       // Without permission to read the conversation, there is no message to show.
       if (!body) return [];
       return await apply(transaction, this.#core.user, [{ type: "page", conversation, page: decodePage(body) }]);

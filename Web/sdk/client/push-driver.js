@@ -79,7 +79,7 @@ export class PushDriver {
       const row = await getMeta(transaction, "push");
       // The answer does not concern a registration that changed in the meantime.
       if (row?.version !== sent.version) return;
-      await setMeta(transaction, "push", { ...row, isAcknowledged, refusal: error?.toJSON() ?? null });
+      setMeta(transaction, "push", { ...row, isAcknowledged, refusal: error?.toJSON() ?? null });
     });
     this.#core.changed([pushSubject.id]);
     await this.send();

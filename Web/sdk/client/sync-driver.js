@@ -238,8 +238,8 @@ export class SyncDriver {
     try {
       const outcomes = await this.#core.store.write(async (transaction) => {
         const outcomes = await storeHeads(transaction, this.#core.user, heads);
-        await saveCursor(transaction, cursor, isLast);
-        if (hasDrafts) await markDraftsBehind(transaction);
+        saveCursor(transaction, cursor, isLast);
+        if (hasDrafts) markDraftsBehind(transaction);
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));

@@ -55,12 +55,12 @@ export class NotedCheckpoint {
    * Stores the checkpoint in a transaction.
    *
    * @param {Transaction} transaction
-   * @returns {Promise<() => void>} A function to call after the commit.
+   * @returns {() => void} A function to call after the commit.
    */
-  async store(transaction) {
+  store(transaction) {
     const checkpoint = this.#newest;
     if (checkpoint === null || checkpoint === this.#stored) return () => {};
-    await setMeta(transaction, "checkpoint", checkpoint);
+    setMeta(transaction, "checkpoint", checkpoint);
     return () => (this.#stored = checkpoint);
   }
 }
@@ -101,11 +101,11 @@ export async function adoptRollback(transaction, user, lostAfter) {
     });
   }
   for (const row of await transaction.all("conversations")) {
-    if (row.log) transaction.putAll("conversations", [{ ...row, entry: { ...row.entry, lastCommit: outdatedCommit } }]);
+    if (row.log) transaction.put("conversations", { ...row, entry: { ...row.entry, lastCommit: outdatedCommit } });
   }
-  for (const row of await transaction.all("people")) transaction.putAll("people", [{ ...row, fetchedAt: 0 }]);
+  for (const row of await transaction.all("people")) transaction.put("people", { ...row, fetchedAt: 0 });
   // A server that lost all drafts does not report any.
-  await markDraftsBehind(transaction);
+  markDraftsBehind(transaction);
 }
 
 /**
@@ -140,7 +140,7 @@ export async function confirm(transaction, id, isKnown, now) {
   const row = await transaction.get("outbox", id);
   if (row?.state.type !== "unconfirmed") return null;
   if (isKnown) {
-    await removeFromOutbox(transaction, id);
+    removeFromOutbox(transaction, id);
     return null;
   }
   const { request: _, about: _about, ...item } = row;

@@ -52,6 +52,6 @@ export async function saveReported(transaction, marks) {
     const conversation = await OpenConversation.load(transaction, id);
     if (conversation.log?.epoch !== epoch) continue;
     conversation.entry.delivery.reported(seq);
-    await conversation.save(transaction);
+    conversation.save(transaction);
   }
 }

@@ -53,8 +53,8 @@ export async function saveDraft(transaction, conversation, { text, replyTo = nul
   const draft = text === "" && replyTo === null ? null : { text, replyTo };
   if (JSON.stringify(row?.draft ?? null) === JSON.stringify(draft)) return false;
   const pending = (await getMeta(transaction, "draftVersion") ?? 0) + 1;
-  await setMeta(transaction, "draftVersion", pending);
-  await transaction.put("drafts", { ...row, conversation, draft, pending });
+  setMeta(transaction, "draftVersion", pending);
+  transaction.put("drafts", { ...row, conversation, draft, pending });
   return true;
 }
 
@@ -89,7 +89,7 @@ export async function draftAccepted(transaction, { conversation, version }, rev)
   if (!row) return;
   const { pending, ...others } = row;
   const accepted = { ...others, rev: Math.max(row.rev ?? 0, rev ?? 0) };
-  await transaction.put("drafts", pending === version ? accepted : { ...accepted, pending });
+  transaction.put("drafts", pending === version ? accepted : { ...accepted, pending });
 }
 
 /**
@@ -103,7 +103,7 @@ export async function applyDraft(transaction, { conversation, draft, rev }) {
   /** @type {DraftRow | undefined} */
   const row = await transaction.get("drafts", conversation);
   if (rev <= (row?.rev ?? 0) || row?.pending !== undefined) return false;
-  await transaction.put("drafts", { conversation, draft, rev });
+  transaction.put("drafts", { conversation, draft, rev });
   return true;
 }
 
@@ -119,7 +119,7 @@ export async function receiveDraft(transaction, synced) {
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
   // The server reports this device's own change too, which has the same text.
   const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
-  if (isUnclear) await setMeta(transaction, "draftsAreBehind", true);
+  if (isUnclear) setMeta(transaction, "draftsAreBehind", true);
   return await applyDraft(transaction, synced);
 }
 
@@ -133,13 +133,13 @@ export async function receiveDraft(transaction, synced) {
 export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }) {
   if (isReset) {
     for (const row of await transaction.all("drafts")) {
-      await transaction.put("drafts", { ...row, rev: 0 });
+      transaction.put("drafts", { ...row, rev: 0 });
     }
   }
   const changed = [];
   for (const draft of drafts) if (await applyDraft(transaction, draft)) changed.push(draft.conversation);
-  await setMeta(transaction, "draftCursor", cursor);
-  await setMeta(transaction, "draftsAreBehind", hasMore);
+  setMeta(transaction, "draftCursor", cursor);
+  setMeta(transaction, "draftsAreBehind", hasMore);
   if (!hasMore) await queueUnknownDrafts(transaction);
   return changed;
 }
@@ -155,9 +155,9 @@ async function queueUnknownDrafts(transaction) {
   for (const row of await transaction.all("drafts")) {
     if (!row.draft || row.rev > 0 || row.pending !== undefined) continue;
     version += 1;
-    await transaction.put("drafts", { ...row, pending: version });
+    transaction.put("drafts", { ...row, pending: version });
   }
-  await setMeta(transaction, "draftVersion", version);
+  setMeta(transaction, "draftVersion", version);
 }
 
 /**

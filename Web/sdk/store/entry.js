@@ -52,7 +52,7 @@ const isReadPending = ({ read }) => read !== null && read.pendingReadSeq !== nul
 async function dropPendingOfOldEpoch(transaction, log) {
   const pending = await pendingSettings(transaction, log.id);
   for (const kind of pending.keys()) if (!survivesNewEpoch(kind)) pending.delete(kind);
-  await savePendingSettings(transaction, log.id, pending);
+  savePendingSettings(transaction, log.id, pending);
 }
 
 /**

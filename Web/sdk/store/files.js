@@ -53,7 +53,7 @@ export async function queuedBytes(transaction, media) {
  */
 export async function saveUploadProgress(transaction, message, progress) {
   const file = await fileOf(transaction, message);
-  if (file) await saveFile(transaction, { ...file, ...progress });
+  if (file) saveFile(transaction, { ...file, ...progress });
   return file !== null;
 }
 

@@ -102,7 +102,7 @@ export async function apply(transaction, user, inputs) {
   for (const [id, log] of open) {
     const isInexact = await finishCounts(transaction, user, log);
     const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
-    await log.save(transaction);
+    log.save(transaction);
     const last = outcomes.findLast((outcome) => outcome.conversation === id);
     if (!last) continue;
     if ((isInexact || isUncertain) && log.traits.hasRecents) last.needsHead = true;
@@ -125,7 +125,7 @@ async function applyInput(transaction, user, input, log, isNew) {
   const stored = await storedRows(transaction, log.id, edits, before);
   const replaced = replacements(edits, stored);
   for (const edit of edits) {
-    await writeRows(transaction, log.id, edit, stored);
+    writeRows(transaction, log.id, edit, stored);
     if (edit.erasesEverything || edit.erased.length > 0 || edit.upserts.length > 0) log.isTouched = true;
     if (edit.upserts.length > 0) log.hadRow = true;
   }
@@ -376,18 +376,18 @@ function replacements(edits, stored) {
  * @param {LogEdit} edit
  * @param {Map<number, Message>} stored The stored rows, which the function updates.
  */
-async function writeRows(transaction, id, edit, stored) {
+function writeRows(transaction, id, edit, stored) {
   if (edit.erasesEverything) {
-    await transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
+    transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
     stored.clear();
   }
   for (const [lower, upper] of edit.erased) {
-    await transaction.delete("messages", messageKeys(id, lower, upper));
+    transaction.delete("messages", messageKeys(id, lower, upper));
     for (const seq of [...stored.keys()]) if (seq >= lower && seq <= upper) stored.delete(seq);
   }
   for (const row of edit.upserts) {
     if (!LogEdit.replaces(row, stored.get(row.seq))) continue;
     stored.set(row.seq, row);
-    transaction.putAll("messages", [row]);
+    transaction.put("messages", row);
   }
 }

@@ -84,8 +84,8 @@ export async function syncPoint(transaction) {
  * @param {string} cursor
  * @param {boolean} isLastWindow Whether the window completes its sync pass.
  */
-export async function saveCursor(transaction, cursor, isLastWindow) {
-  await setMeta(transaction, "cursor", cursor);
-  await setMeta(transaction, "isInterrupted", !isLastWindow);
-  if (isLastWindow) await setMeta(transaction, "hasCompletedSync", true);
+export function saveCursor(transaction, cursor, isLastWindow) {
+  setMeta(transaction, "cursor", cursor);
+  setMeta(transaction, "isInterrupted", !isLastWindow);
+  if (isLastWindow) setMeta(transaction, "hasCompletedSync", true);
 }

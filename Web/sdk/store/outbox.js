@@ -118,7 +118,7 @@ export async function outboxItems(transaction) {
  *
  * @param {Transaction} transaction
  */
-export const outboxCount = async (transaction) => (await transaction.all("outbox")).length;
+export const outboxCount = (transaction) => transaction.count("outbox");
 
 /**
  * @param {Transaction} transaction
@@ -209,7 +209,7 @@ export async function insertIntoOutbox(transaction, { id, conversation, request,
     return false;
   });
   const item = outboxItem({ id, conversation, ordinal, createdAt: now, isMessage: request.type === "send" });
-  await transaction.put("outbox", { ...item, ...others, request, about });
+  transaction.put("outbox", { ...item, ...others, request, about });
 }
 
 /**
@@ -222,7 +222,7 @@ export async function saveOutboxItem(transaction, { id, state, attempts, isFroze
   const row = await transaction.get("outbox", id);
   if (!row) return;
   const stored = state.type === "failed" ? { type: "failed", problem: state.error.toJSON() } : state;
-  await transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
+  transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
 }
 
 /**
@@ -236,7 +236,7 @@ export async function saveOutboxItem(transaction, { id, state, attempts, isFroze
 export async function replaceUnsent(transaction, id, change) {
   const row = await transaction.get("outbox", id);
   if (!row || row.isFrozen || row.request.type !== "send") return false;
-  await transaction.put("outbox", { ...row, request: { type: "send", submission: change(row.request.submission) } });
+  transaction.put("outbox", { ...row, request: { type: "send", submission: change(row.request.submission) } });
   return true;
 }
 
@@ -246,7 +246,7 @@ export async function replaceUnsent(transaction, id, change) {
  * @param {Transaction} transaction
  * @param {string} id
  */
-export async function removeFromOutbox(transaction, id) {
-  await transaction.delete("outbox", id);
-  await removeFile(transaction, id);
+export function removeFromOutbox(transaction, id) {
+  transaction.delete("outbox", id);
+  removeFile(transaction, id);
 }

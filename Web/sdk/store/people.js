@@ -34,9 +34,9 @@ export async function profiles(transaction, users, now) {
  * @param {readonly string[]} users The users that were requested.
  * @param {number} now
  */
-export async function saveProfiles(transaction, found, users, now) {
+export function saveProfiles(transaction, found, users, now) {
   const byUser = new Map(found.map((profile) => [profile.user, profile]));
   for (const user of users) {
-    await transaction.put("people", { user, profile: byUser.get(user) ?? null, fetchedAt: now });
+    transaction.put("people", { user, profile: byUser.get(user) ?? null, fetchedAt: now });
   }
 }

@@ -175,10 +175,10 @@ export async function uncertainConversations(transaction) {
  * @param {Transaction} transaction
  * @param {string} id
  */
-export async function deleteConversation(transaction, id) {
-  await transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
-  await transaction.delete("conversations", id);
-  await deleteThreads(transaction, id);
+export function deleteConversation(transaction, id) {
+  transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
+  transaction.delete("conversations", id);
+  deleteThreads(transaction, id);
 }
 
 /**
@@ -192,7 +192,7 @@ export async function deleteConversation(transaction, id) {
 export async function deleteIfGone(transaction, id) {
   const row = await transaction.get("conversations", id);
   if (!row?.log || !ConversationID.traits(id).hasRecents || await isAwaited(transaction, id)) return;
-  await deleteConversation(transaction, id);
+  deleteConversation(transaction, id);
 }
 
 /**

@@ -86,7 +86,7 @@ export class OpenConversation {
    *
    * @param {Transaction} transaction
    */
-  async save(transaction) {
+  save(transaction) {
     const { entry, log, read } = this;
     const { newProfile, ...fields } = entry;
     if (newProfile) ({ name: this.name, avatar: this.avatar } = newProfile);
@@ -106,7 +106,7 @@ export class OpenConversation {
     if (log?.isBehind && entry.isMember && this.traits.replaysMissed) row.behind = 1;
     if (read && read.pendingReadSeq !== null) row.pendingRead = 1;
     if (log && entry.delivery.isDue) row.due = 1;
-    await transaction.put("conversations", row);
+    transaction.put("conversations", row);
   }
 }
 

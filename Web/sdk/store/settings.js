@@ -37,9 +37,9 @@ export async function pendingSettings(transaction, id) {
  * @param {string} conversation
  * @param {Map<SettingKind, StateChange>} changes
  */
-export async function savePendingSettings(transaction, conversation, changes) {
-  if (changes.size === 0) await transaction.delete("settings", conversation);
-  else await transaction.put("settings", { conversation, changes });
+export function savePendingSettings(transaction, conversation, changes) {
+  if (changes.size === 0) transaction.delete("settings", conversation);
+  else transaction.put("settings", { conversation, changes });
 }
 
 /**
@@ -90,9 +90,9 @@ export async function applySetting(transaction, id, change) {
   const conversation = await OpenConversation.load(transaction, id);
   if (kind === null || !conversation.entry.applyChange(change)) return false;
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   const pending = await pendingSettings(transaction, id);
-  await savePendingSettings(transaction, id, pending.set(kind, change));
+  savePendingSettings(transaction, id, pending.set(kind, change));
   return true;
 }
 
@@ -117,7 +117,7 @@ export async function removeRecent(transaction, id) {
   // The server has nothing to remove, and would remove messages sent since.
   conversation.entry.applyChange(change);
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   return false;
 }
 
@@ -134,7 +134,7 @@ export async function removePendingSetting(transaction, { conversation, kind, ch
   // A pending read ended the accepted marker, so a recorded marker is a newer one.
   if (kind === "mark" && row?.pendingRead) return;
   pending.delete(kind);
-  await savePendingSettings(transaction, conversation, pending);
+  savePendingSettings(transaction, conversation, pending);
 }
 
 /**
@@ -164,10 +164,10 @@ export async function markRead(transaction, user, id, seq) {
   if (isMarked) {
     entry.endUnreadMarker();
     pending.delete("mark");
-    await savePendingSettings(transaction, id, pending);
+    savePendingSettings(transaction, id, pending);
   }
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   return true;
 }
 
@@ -181,7 +181,7 @@ export async function dropPendingRead(transaction, id) {
   const conversation = await OpenConversation.load(transaction, id);
   if (!conversation.read) return;
   conversation.read.dropPendingRead();
-  await conversation.save(transaction);
+  conversation.save(transaction);
 }
 
 /**
@@ -204,7 +204,7 @@ export async function applySummary(transaction, user, id, summary, answers = nul
   const pending = new Set((await pendingSettings(transaction, id)).keys());
   entry.applySettings(summary, pending, read.pendingReadSeq !== null);
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   if (answers !== null && summary.userRev < entry.settingsRev) return true;
   return !read.isExact && read.pendingReadSeq === null;
 }
