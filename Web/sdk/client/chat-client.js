@@ -7,7 +7,7 @@ import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { outboxCount } from "../store/outbox.js";
 import { profiles, saveProfiles } from "../store/people.js";
-import { recents, unreadTotals } from "../store/recents.js";
+import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
 import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
@@ -18,7 +18,6 @@ import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
-/** @typedef {import("../store/recents.js").ListedConversation} ListedConversation */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./conversation.js").ScheduledMessage} ScheduledMessage */
@@ -160,14 +159,19 @@ export class ChatClient {
    */
   recents({ limit = 100 } = {}) {
     const core = this.#core;
-    /** @type {ListedConversation[]} */
-    let listed = [];
-    return new LiveView(core, "recents", emptyList, (changes) =>
-      core.store.read(async (transaction) => {
-        const { unread, mentions } = await unreadTotals(transaction);
-        listed = await recents(transaction, limit, listed, changes);
-        return { conversations: listed.map(({ entry }) => entry), totalUnread: unread, totalMentions: mentions };
-      }));
+    const reader = new RecentsReader(limit);
+    /** @type {LiveView<RecentsView>} */
+    const view = new LiveView(core, "recents", emptyList, async (changes) => {
+      if (changes?.size === 0) return view.value;
+      await core.store.read((transaction) => reader.read(transaction, changes), [
+        "conversations",
+        "messages",
+        "drafts",
+      ]);
+      const { conversations, totals } = reader;
+      return { conversations, totalUnread: totals.unread, totalMentions: totals.mentions };
+    });
+    return view;
   }
 
   /**

@@ -92,12 +92,10 @@ async function readOlder(transaction, id, log, top, limit) {
   const upper = Math.min(top, log.head);
   const gap = log.gaps.lastAtOrBelow(upper);
   const bottom = Math.max(log.firstSeq, (gap?.[1] ?? 0) + 1);
-  /** @type {Message[]} */
-  const messages = [];
-  if (limit > 0 && upper >= bottom) {
-    const range = messageKeys(id, bottom, upper);
-    await transaction.descend("messages", null, range, (row) => messages.push(messageOf(row)) < limit);
-  }
+  const rows = limit > 0 && upper >= bottom
+    ? await transaction.newest("messages", null, messageKeys(id, bottom, upper), limit)
+    : [];
+  const messages = rows.map(messageOf);
   const isFull = messages.length >= limit;
   const lower = isFull ? messages.at(-1)?.seq ?? upper + 1 : bottom;
   const end = gap && !isFull ? Math.min(gap[1], upper) : null;

@@ -67,20 +67,34 @@ async function dropPendingOfOldEpoch(transaction, log) {
 export async function finishEntry(transaction, user, log) {
   const { delivery } = log.entry;
   const unreported = log.log && delivery.unreported(log.log);
-  if (unreported) delivery.searched(unreported, await newestOfOthers(transaction, user, log.id, unreported));
-  let isUncertain = false;
-  if (log.isTouched) {
-    const { entry } = log;
-    const current = entry.lastSeq > 0 ? await transaction.get("messages", [log.id, entry.lastSeq]) : undefined;
-    isUncertain = entry.updateLastMessage({
-      gaps: log.log?.gaps ?? new SeqRangeSet(),
-      hadRow: log.hadRow,
-      newest: await newestMessages(transaction, log.id),
-      current: current ? messageOf(current) : null,
-    });
-  }
+  const [newestOther, isUncertain] = await Promise.all([
+    unreported && newestOfOthers(transaction, user, log.id, unreported),
+    log.isTouched && updateLastMessage(transaction, log),
+  ]);
+  if (unreported) delivery.searched(unreported, newestOther);
   log.updateListing();
   return { isUncertain, hasDeliveries: delivery.isDue && delivery.dueSeq !== log.dueBefore };
+}
+
+/**
+ * Updates the last message of an entry after stored messages changed.
+ *
+ * @param {Transaction} transaction
+ * @param {OpenLog} log
+ * @returns {Promise<boolean>} Whether the server must be asked for it.
+ */
+async function updateLastMessage(transaction, log) {
+  const { entry, id } = log;
+  const [row, newest] = await Promise.all([
+    entry.lastSeq > 0 ? transaction.get("messages", [id, entry.lastSeq]) : undefined,
+    newestMessages(transaction, id),
+  ]);
+  const current = row ? messageOf(row) : null;
+  const gaps = log.log?.gaps ?? new SeqRangeSet();
+  const isUncertain = entry.updateLastMessage({ gaps, hadRow: log.hadRow, newest, current });
+  log.last = [...newest, current].find((message) => message?.seq === entry.lastSeq) ?? null;
+  log.version = crypto.randomUUID();
+  return isUncertain;
 }
 
 /**

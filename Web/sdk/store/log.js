@@ -88,23 +88,36 @@ function conversationOf(input) {
  * @returns {Promise<LogOutcome[]>}
  */
 export async function apply(transaction, user, inputs) {
-  const isNew = !(await hasCompletedSync(transaction));
-  /** @type {Map<string, OpenLog>} */
-  const open = new Map();
+  const isNew = hasCompletedSync(transaction).then((hasCompleted) => !hasCompleted);
+  // The requests for one log don't wait for those of the others.
+  const byLog = Map.groupBy(inputs, conversationOf);
+  const outcomes = await Promise.all(
+    [...byLog].map(async ([id, inputs]) => applyToLog(transaction, user, id, inputs, await isNew)),
+  );
+  const byInput = new Map(outcomes.flat().map((outcome) => [outcome.input, outcome]));
+  return inputs.flatMap((input) => byInput.get(input) ?? []);
+}
+
+/**
+ * Applies the inputs of one log in order.
+ *
+ * @param {Transaction} transaction
+ * @param {string} user
+ * @param {string} id
+ * @param {LogInput[]} inputs
+ * @param {boolean} isNew Whether the device has never completed a sync pass.
+ * @returns {Promise<LogOutcome[]>}
+ */
+async function applyToLog(transaction, user, id, inputs, isNew) {
+  const log = new OpenLog(id, await transaction.get("conversations", id));
   /** @type {LogOutcome[]} */
   const outcomes = [];
-  for (const input of inputs) {
-    const id = conversationOf(input);
-    const log = open.get(id) ?? new OpenLog(id, await transaction.get("conversations", id));
-    open.set(id, log);
-    outcomes.push(await applyInput(transaction, user, input, log, isNew));
-  }
-  for (const [id, log] of open) {
-    const isInexact = await finishCounts(transaction, user, log);
-    const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
-    log.save(transaction);
-    const last = outcomes.findLast((outcome) => outcome.conversation === id);
-    if (!last) continue;
+  for (const input of inputs) outcomes.push(await applyInput(transaction, user, input, log, isNew));
+  const isInexact = await finishCounts(transaction, user, log);
+  const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
+  log.save(transaction);
+  const last = outcomes.at(-1);
+  if (last) {
     if ((isInexact || isUncertain) && log.traits.hasRecents) last.needsHead = true;
     last.hasDeliveries = hasDeliveries;
   }
