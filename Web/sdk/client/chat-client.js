@@ -146,7 +146,7 @@ export class ChatClient {
 
   /** Returns the number of messages and changes that the server has not acknowledged. */
   unsentCount() {
-    return this.#core.store.read(outboxCount);
+    return this.#core.store.read(outboxCount, ["outbox"]);
   }
 
   // Conversations
@@ -247,11 +247,14 @@ export class ChatClient {
       throw ScrollbackError.invalidParameter("users", "must name at most 100 users", maximumUsers);
     }
     const { store } = this.#core;
-    const { known, outdated } = await store.read((transaction) => profiles(transaction, users, Date.now()));
+    const { known, outdated } = await store.read(
+      (transaction) => profiles(transaction, users, Date.now()),
+      ["people"],
+    );
     if (outdated.length === 0) return known;
     const body = await this.#core.request({ type: "users", users: outdated }, { signal });
     const found = decodeList(body["users"], "users", decodeProfile);
-    await store.write((transaction) => saveProfiles(transaction, found, outdated, Date.now()));
+    await store.write((transaction) => saveProfiles(transaction, found, outdated, Date.now()), { stores: ["people"] });
     return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
   }
 

@@ -15,7 +15,7 @@ import { MessageContent } from "../model/message-content.js";
 import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
-import { draftOf, saveDraft } from "../store/drafts.js";
+import { deleteSentDraft, draftOf, saveDraft } from "../store/drafts.js";
 import { messageWithID, pointToRequest } from "../store/history.js";
 import { apply } from "../store/log.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
@@ -179,8 +179,7 @@ export class Conversation {
     let isDraft = false;
     // Sending the text of the draft deletes the draft.
     const deleteDraft = async (/** @type {Transaction} */ transaction) => {
-      isDraft = content.type === "text" && (await draftOf(transaction, this.id))?.text === content.text;
-      if (isDraft) await saveDraft(transaction, this.id, { text: "" });
+      isDraft = content.type === "text" && await deleteSentDraft(transaction, this.id, content.text);
     };
     await this.core.queue(this.id, id, { type: "send", submission }, null, deleteDraft, file);
     if (isDraft) this.core.post({ type: "draftChanged" });
@@ -438,7 +437,10 @@ export class Conversation {
    * @param {{replyTo?: string | null}} [options]
    */
   async setDraft(text, { replyTo = null } = {}) {
-    const isChanged = await this.core.store.write((transaction) => saveDraft(transaction, this.id, { text, replyTo }));
+    const isChanged = await this.core.store.write(
+      (transaction) => saveDraft(transaction, this.id, { text, replyTo }),
+      { stores: ["drafts"] },
+    );
     if (!isChanged) return;
     this.core.changed([this.id]);
     this.core.post({ type: "draftChanged" });
@@ -451,7 +453,12 @@ export class Conversation {
    */
   draft() {
     const { id, core } = this;
-    return new LiveView(core, { id }, null, () => core.store.read((transaction) => draftOf(transaction, id)));
+    return new LiveView(
+      core,
+      { id },
+      null,
+      () => core.store.read((transaction) => draftOf(transaction, id), ["drafts"]),
+    );
   }
 
   // Threads

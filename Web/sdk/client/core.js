@@ -312,8 +312,8 @@ export class Core {
         const error = news.error && ScrollbackError.from(news.error);
         return this.#publishSubscription(news.id, error, news.headAtEntry);
       }
-      case "event":
-        return this.#sendEvent(restoredEvent(news.event));
+      case "events":
+        return this.#sendEvents(news.events.map(restoredEvent));
     }
   }
 
@@ -459,15 +459,18 @@ export class Core {
 
   // Events
 
-  /** @param {ClientEvent} event */
-  notify(event) {
-    this.#sendEvent(event);
-    this.tabs.broadcast({ type: "event", event });
+  /** @param {ClientEvent[]} events */
+  notify(...events) {
+    if (events.length === 0) return;
+    this.#sendEvents(events);
+    this.tabs.broadcast({ type: "events", events });
   }
 
-  /** @param {ClientEvent} event */
-  #sendEvent(event) {
-    for (const listener of [...this.#listeners]) listener(event);
+  /** @param {ClientEvent[]} events */
+  #sendEvents(events) {
+    for (const event of events) {
+      for (const listener of [...this.#listeners]) listener(event);
+    }
   }
 
   /**
@@ -581,15 +584,18 @@ export class Core {
    * @param {string} id The ID of the message or operation, which makes retries idempotent.
    * @param {OutboxRequest} request
    * @param {string | null} [about] The message that the request changes.
-   * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction.
+   * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction, except
+   *   for the outbox.
    * @param {Omit<QueuedFile, "message"> | null} [file] The file to upload first.
    */
   async queue(conversation, id, request, about = null, also = async () => {}, file = null) {
     await this.store.write(async (transaction) => {
-      await also(transaction);
       if (file) saveFile(transaction, { ...file, message: id });
       const needsUpload = file !== null;
-      await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload });
+      await Promise.all([
+        also(transaction),
+        insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload }),
+      ]);
     }, { changesOutbox: true });
     // Screens need not wait for the disk.
     this.changed([conversation]);

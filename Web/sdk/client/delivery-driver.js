@@ -49,7 +49,10 @@ export class DeliveryDriver {
   }
 
   async #send() {
-    const marks = await this.#store.read((transaction) => dueDeliveries(transaction, maximumDeliveries));
+    const marks = await this.#store.read(
+      (transaction) => dueDeliveries(transaction, maximumDeliveries),
+      ["conversations"],
+    );
     // The connection may be gone by now.
     if (!this.#driver.isOnline || marks.length === 0) return this.#reports.foundNothing();
     this.#driver.send(reportDelivered(marks), (answer) => this.#answered(marks, answer));

@@ -335,7 +335,9 @@ export class Driver {
           break;
         case "sendHello":
           try {
-            const checkpoint = await this.core.store.read((transaction) => getMeta(transaction, "checkpoint"));
+            const checkpoint = await this.core.store.read((transaction) => getMeta(transaction, "checkpoint"), [
+              "meta",
+            ]);
             const { device, sharesPresence } = this.core;
             this.#connection?.send(helloFrame({ ...action, device, checkpoint, sharesPresence }));
           } catch (error) {

@@ -74,7 +74,7 @@ export class OutboxDriver {
    */
   async queued(id) {
     try {
-      const item = await this.#core.store.read((transaction) => outboxItemOf(transaction, id));
+      const item = await this.#core.store.read((transaction) => outboxItemOf(transaction, id), ["outbox"]);
       // The tab's notice may arrive after the item was sent.
       if (!item || this.#outbox.get(id)) return;
       if (item.isMessage) this.#driver.live.sent(item.conversation);
@@ -150,7 +150,7 @@ export class OutboxDriver {
           for (const item of changed) await saveOutboxItem(transaction, item);
           for (const id of removed) removeFromOutbox(transaction, id);
           return await Promise.all(transmit.map((id) => outboxRequest(transaction, id)));
-        }, { changesOutbox: removed.length > 0 });
+        }, { changesOutbox: removed.length > 0, stores: ["outbox", "files"] });
         for (const [index, request] of requests.entries()) {
           const item = this.#outbox.get(transmit[index] ?? "");
           if (request && item) {

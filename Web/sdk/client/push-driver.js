@@ -52,7 +52,7 @@ export class PushDriver {
   /** Sends the next step of the registration. */
   async send() {
     if (!this.#driver.isOnline || this.#isPaused || this.#isSending) return;
-    const row = await this.#core.store.read((transaction) => getMeta(transaction, "push"));
+    const row = await this.#core.store.read((transaction) => getMeta(transaction, "push"), ["meta"]);
     if (!row || (row.isAcknowledged && (!row.wanted || this.#isChecked))) return;
     this.#isSending = true;
     const change = row.wanted ? putPushDevice(row.wanted.device) : dropPushDevice(this.#core.device);

@@ -127,7 +127,9 @@ export class Threads extends LiveView {
    */
   async #request(before, signal) {
     const page = decodeThreadPage(await this.#core.request(listThreads(this.#conversation, before), { signal }));
-    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before));
+    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before), {
+      stores: ["threads"],
+    });
     return page.cursor;
   }
 }

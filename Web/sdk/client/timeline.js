@@ -100,6 +100,12 @@ export class Timeline extends LiveView {
   #isFetchingPeople = false;
   /** @type {Map<string, SeqRange>} */
   #places = new Map();
+  /**
+   * The messages that were read last, and what they depend on.
+   *
+   * @type {{version: string | null, range: SeqRange, messages: Message[]}}
+   */
+  #rows = { version: null, range: [0, 0], messages: [] };
 
   /**
    * @param {Conversation} conversation
@@ -236,7 +242,7 @@ export class Timeline extends LiveView {
         return { ...base, items: this.#pendingItems(queued, new Set()) };
       }
       this.#shown = range;
-      const rows = (await messagesIn(transaction, conversation.id, range))
+      const rows = (await this.#messages(transaction, conversation, range))
         .map((row) => withPendingChanges(row, changes, user));
       const people = await profiles(transaction, rows.map(({ sender }) => sender), Date.now());
       const gaps = log.gaps.clippedTo(range).ranges;
@@ -258,6 +264,22 @@ export class Timeline extends LiveView {
         hasOlder: range[0] > log.firstSeq,
       };
     });
+  }
+
+  /**
+   * Returns the stored messages of a range. They are read again only if they may have changed, and not for a queued
+   * message, a read or a setting.
+   *
+   * @param {Transaction} transaction
+   * @param {OpenConversation} conversation
+   * @param {SeqRange} range
+   */
+  async #messages(transaction, { id, version }, range) {
+    const known = this.#rows;
+    const isCurrent = version !== null && version === known.version && range[0] === known.range[0] &&
+      range[1] === known.range[1];
+    if (!isCurrent) this.#rows = { version, range, messages: await messagesIn(transaction, id, range) };
+    return this.#rows.messages;
   }
 
   /**
@@ -420,7 +442,9 @@ export class Timeline extends LiveView {
     try {
       const body = await this.#core.request({ type: "users", users });
       const found = decodeList(body["users"], "users", decodeProfile);
-      await this.#core.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()));
+      await this.#core.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()), {
+        stores: ["people"],
+      });
     } catch {
       // Retry after a delay, because no other change may trigger another attempt.
       await new Promise((resolve) => setTimeout(resolve, retryDelay * 5));

@@ -1,7 +1,7 @@
 // @ts-check
 import { compareTimetokens } from "../model/timetoken.js";
 import { markDraftsBehind } from "./drafts.js";
-import { setMeta } from "./meta.js";
+import { getMeta, setMeta } from "./meta.js";
 import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
 import { messageOf } from "./records.js";
 import { ScrollbackError } from "../model/errors.js";
@@ -106,11 +106,20 @@ export async function adoptRollback(transaction, user, lostAfter) {
   for (const row of await transaction.all("people")) transaction.put("people", { ...row, fetchedAt: 0 });
   // A server that lost all drafts does not report any.
   markDraftsBehind(transaction);
+  setMeta(transaction, "isRecovered", false);
 }
 
 /**
+ * Returns whether nothing is left to recover after the server's store went back.
+ *
+ * @param {Transaction} transaction
+ */
+export const isRecovered = async (transaction) => await getMeta(transaction, "isRecovered") ?? false;
+
+/**
  * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
- * unknown whether the server still has them.
+ * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
+ * afterwards.
  *
  * @param {Transaction} transaction
  * @param {number} limit The maximum number of messages.
@@ -124,6 +133,7 @@ export async function unconfirmed(transaction, limit) {
       id: /** @type {string} */ (id),
       conversation: /** @type {string} */ (conversation),
     }));
+  if (conversations.length + messages.length === 0) setMeta(transaction, "isRecovered", true);
   return { conversations, messages };
 }
 

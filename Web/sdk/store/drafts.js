@@ -48,11 +48,40 @@ export async function draftOf(transaction, conversation) {
  * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
  */
 export async function saveDraft(transaction, conversation, { text, replyTo = null }) {
-  /** @type {DraftRow | undefined} */
-  const row = await transaction.get("drafts", conversation);
   const draft = text === "" && replyTo === null ? null : { text, replyTo };
-  if (JSON.stringify(row?.draft ?? null) === JSON.stringify(draft)) return false;
-  const pending = (await getMeta(transaction, "draftVersion") ?? 0) + 1;
+  return await replaceDraft(
+    transaction,
+    conversation,
+    draft,
+    (current) => JSON.stringify(current) !== JSON.stringify(draft),
+  );
+}
+
+/**
+ * Deletes the draft of a conversation if it has a text that was sent.
+ *
+ * @param {Transaction} transaction
+ * @param {string} conversation
+ * @param {string | null} text
+ * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
+ */
+export const deleteSentDraft = (transaction, conversation, text) =>
+  replaceDraft(transaction, conversation, null, (current) => current !== null && current.text === text);
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} conversation
+ * @param {Draft | null} draft
+ * @param {(current: Draft | null) => boolean} applies Whether the current draft is replaced.
+ */
+async function replaceDraft(transaction, conversation, draft, applies) {
+  /** @type {[DraftRow | undefined, number | null]} */
+  const [row, version] = await Promise.all([
+    transaction.get("drafts", conversation),
+    getMeta(transaction, "draftVersion"),
+  ]);
+  if (!applies(row?.draft ?? null)) return false;
+  const pending = (version ?? 0) + 1;
   setMeta(transaction, "draftVersion", pending);
   transaction.put("drafts", { ...row, conversation, draft, pending });
   return true;

@@ -40,6 +40,7 @@
  * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
  * @property {number} draftVersion The number of the last change of a draft on this device.
  * @property {PushRow} push This browser's registration for pushes.
+ * @property {boolean} isRecovered Whether nothing is left of the recovery after the server's store went back.
  * @property {string} checkpoint The newest checkpoint that covers everything in the store.
  */
 

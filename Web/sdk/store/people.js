@@ -18,8 +18,10 @@ export async function profiles(transaction, users, now) {
   const known = new Map();
   /** @type {string[]} */
   const outdated = [];
-  for (const user of new Set(users)) {
-    const row = await transaction.get("people", user);
+  const unique = [...new Set(users)];
+  const rows = await Promise.all(unique.map((user) => transaction.get("people", user)));
+  for (const [index, user] of unique.entries()) {
+    const row = rows[index];
     if (row?.profile) known.set(user, row.profile);
     if (!row || row.fetchedAt < now - profileLifetime) outdated.push(user);
   }
