@@ -673,11 +673,15 @@ export class Conversation {
    *
    * @param {HistoryQuery} query
    * @param {AbortSignal} [signal]
+   * @param {(changedGaps: boolean) => void} [stored] Called before the observers of the conversation.
    * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
    */
-  async fetchPage(query, signal) {
+  async fetchPage(query, signal, stored = () => {}) {
     const page = decodePage(await this.core.request(getHistory(this.id, query), { signal }));
-    const [outcome] = await this.core.apply([{ type: "page", conversation: this.id, page }]);
+    const [outcome] = await this.core.apply(
+      [{ type: "page", conversation: this.id, page }],
+      ([outcome]) => stored(outcome?.changedGaps ?? false),
+    );
     if (outcome?.behind) this.core.post({ type: "behind", position: outcome.behind });
     if (outcome?.needsHead) this.core.post({ type: "fetchHeads", ids: [this.id] });
     return { page, changedGaps: outcome?.changedGaps ?? false };

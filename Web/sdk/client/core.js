@@ -534,11 +534,13 @@ export class Core {
    * Applies inputs in one transaction and notifies the observers of their conversations.
    *
    * @param {LogInput[]} inputs
+   * @param {(outcomes: LogOutcome[]) => void} [stored] Called before the observers, whose next read depends on it.
    * @returns {Promise<LogOutcome[]>}
    */
-  async apply(inputs) {
+  async apply(inputs, stored = () => {}) {
     if (inputs.length === 0) return [];
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
+    stored(outcomes);
     this.changed(outcomes.map(({ conversation }) => conversation));
     this.reportDelivered(outcomes);
     return outcomes;

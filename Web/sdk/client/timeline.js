@@ -101,11 +101,12 @@ export class Timeline extends LiveView {
   /** @type {Map<string, SeqRange>} */
   #places = new Map();
   /**
-   * The messages that were read last, and what they depend on.
+   * The messages and profiles that were read last; `null` if they must be read again.
    *
-   * @type {{version: string | null, range: SeqRange, messages: Message[]}}
+   * @type {{version: string | null, range: SeqRange, messages: Message[],
+   *   people: Awaited<ReturnType<typeof profiles>>} | null}
    */
-  #rows = { version: null, range: [0, 0], messages: [] };
+  #rows = null;
 
   /**
    * @param {Conversation} conversation
@@ -113,7 +114,7 @@ export class Timeline extends LiveView {
    * @param {number} size
    */
   constructor(conversation, point, size) {
-    super(conversation.core, { id: conversation.id }, emptyView, () => this.#read());
+    super(conversation.core, { id: conversation.id }, emptyView, (changes) => this.#read(changes));
     this.#conversation = conversation;
     this.#size = size;
     this.#window = windowAt(point, size);
@@ -222,13 +223,15 @@ export class Timeline extends LiveView {
   /**
    * Reads the window from one snapshot of the store, and starts the next request.
    *
+   * @param {ReadonlySet<string> | null} changes `null` if profiles may have changed.
    * @returns {Promise<TimelineView>}
    */
-  async #read() {
+  async #read(changes) {
     const { user } = this.#core;
+    if (changes === null) this.#rows = null;
     return await this.#load(async (conversation, transaction) => {
       const { log, entry, read } = conversation;
-      const { messages: queued, changes } = await queuedIn(transaction, conversation.id);
+      const { messages: queued, changes: edits } = await queuedIn(transaction, conversation.id);
       const range = log && await this.#locateWindow(transaction, conversation);
       const base = {
         ...emptyView,
@@ -242,9 +245,8 @@ export class Timeline extends LiveView {
         return { ...base, items: this.#pendingItems(queued, new Set()) };
       }
       this.#shown = range;
-      const rows = (await this.#messages(transaction, conversation, range))
-        .map((row) => withPendingChanges(row, changes, user));
-      const people = await profiles(transaction, rows.map(({ sender }) => sender), Date.now());
+      const { messages, people } = await this.#readRows(transaction, conversation, range);
+      const rows = messages.map((row) => withPendingChanges(row, edits, user));
       const gaps = log.gaps.clippedTo(range).ranges;
       this.#request(this.#wantedGap(log, range), range, gaps, people.outdated);
       const isAtNewest = range[1] === log.head;
@@ -267,19 +269,20 @@ export class Timeline extends LiveView {
   }
 
   /**
-   * Returns the stored messages of a range. They are read again only if they may have changed, and not for a queued
-   * message, a read or a setting.
+   * Returns the stored messages of a range and the profiles of their senders. They are read again only if they may have
+   * changed, and not for a queued message, a read or a setting.
    *
    * @param {Transaction} transaction
    * @param {OpenConversation} conversation
    * @param {SeqRange} range
    */
-  async #messages(transaction, { id, version }, range) {
+  async #readRows(transaction, { id, version }, range) {
     const known = this.#rows;
-    const isCurrent = version !== null && version === known.version && range[0] === known.range[0] &&
-      range[1] === known.range[1];
-    if (!isCurrent) this.#rows = { version, range, messages: await messagesIn(transaction, id, range) };
-    return this.#rows.messages;
+    if (known && version !== null && version === known.version && String(range) === String(known.range)) return known;
+    const messages = await messagesIn(transaction, id, range);
+    const people = await profiles(transaction, messages.map(({ sender }) => sender), Date.now());
+    this.#rows = { version, range, messages, people };
+    return this.#rows;
   }
 
   /**
@@ -381,12 +384,16 @@ export class Timeline extends LiveView {
       // No sequence number exists before the first one.
       : { after: anchor > 0 ? { seq: anchor } : /** @type {const} */ ("earliest"), limit };
     try {
-      const outcome = await this.#conversation.fetchPage(query);
-      this.#fill.answered(request, outcome.changedGaps);
+      // The read that the page causes starts the next request.
+      await this.#conversation.fetchPage(
+        query,
+        undefined,
+        (changedGaps) => this.#fill.answered(request, changedGaps),
+      );
     } catch (error) {
       this.#fill.failed(request, asError(error), Date.now(), Math.random);
+      this.refresh();
     }
-    this.refresh();
   }
 
   /** Fetches the messages around a point whose position this browser doesn't know. */
@@ -450,6 +457,7 @@ export class Timeline extends LiveView {
       await new Promise((resolve) => setTimeout(resolve, retryDelay * 5));
     }
     this.#isFetchingPeople = false;
+    this.#rows = null;
     this.refresh();
   }
 }
