@@ -1,12 +1,8 @@
 // @ts-check
 import { ConversationID } from "../../sdk/scrollback.js";
 import { element, iconButton, renderRows } from "../support/dom.js";
-import { errorText, plain, plural, shortTimeText, t } from "../support/text.js";
+import { errorText, plain, plural, shortTimeText, summaryOf, t } from "../support/text.js";
 import { avatar } from "./avatar.js";
-import { summaryOf } from "./message-content.js";
-import { showNewConversation } from "./new-conversation.js";
-import { searchPanel } from "./search-panel.js";
-import { showSettings } from "./settings-dialog.js";
 
 /** @typedef {import("../../sdk/scrollback.js").RecentConversation} RecentConversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
@@ -42,8 +38,12 @@ export class ConversationList extends HTMLElement {
         "header",
         {},
         element("h1", {}, element("bdi", {}, app.people.name(app.user))),
-        iconButton("gear", t("settings"), () => showSettings(app)),
-        iconButton("plus", t("newConversation"), () => showNewConversation(app)),
+        iconButton("gear", t("settings"), () => app.withScreens(({ showSettings }) => showSettings(app))),
+        iconButton(
+          "plus",
+          t("newConversation"),
+          () => app.withScreens(({ showNewConversation }) => showNewConversation(app)),
+        ),
       ),
       element("form", { role: "search", submit: (/** @type {Event} */ event) => this.#searched(event) }, this.#search),
       this.#invitations,
@@ -101,6 +101,7 @@ export class ConversationList extends HTMLElement {
         if (limit < maximumLimit) this.#observe(maximumLimit);
       }
       this.#render();
+      this.#app.loadScreens();
     });
   }
 
@@ -219,7 +220,9 @@ export class ConversationList extends HTMLElement {
   #searched(event) {
     event.preventDefault();
     const text = this.#search.value.trim();
-    if (text !== "") this.#app.openPanel((signal) => searchPanel(this.#app, null, signal, text));
+    if (text === "") return;
+    const app = this.#app;
+    app.withScreens(({ searchPanel }) => app.openPanel((signal) => searchPanel(app, null, signal, text)));
   }
 
   async #loadInvitations() {
