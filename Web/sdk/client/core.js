@@ -1,15 +1,12 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
-import { standardPace } from "../model/token-bucket.js";
 import { messageOf } from "../store/records.js";
 import { saveFile } from "../store/files.js";
 import { apply } from "../store/log.js";
 import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
 import { Store } from "../store/store.js";
-import { Outbox } from "../sync/outbox.js";
-import { Driver } from "./driver.js";
-import { Mailbox } from "./mailbox.js";
+import { Mailbox, refuse } from "./mailbox.js";
 import { Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
 
@@ -122,6 +119,13 @@ export class Core {
   #currentSubscriptions = new Set();
   /** @type {Promise<void>} */
   #loop = Promise.resolve();
+  /**
+   * The modules that only the leading tab needs. Stored conversations are shown without them. Browsers don't load a
+   * module again that they could not load.
+   */
+  #driver = import("./driver.js").catch((cause) =>
+    new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause })
+  );
   #isClosed = false;
   #options;
   #page = new AbortController();
@@ -215,12 +219,17 @@ export class Core {
   }
 
   async #runLoop() {
+    const driver = await this.#driver;
+    if (driver instanceof ScrollbackError) {
+      this.setConnection({ state: "rejected", error: driver });
+      return refuse(this.mailbox.close(), driver);
+    }
     try {
       // Messages that were in flight when the previous leader ended are queued again.
       const items = await this.store.read(outboxItems);
       this.mailbox.post({ type: "connect" });
       this.#announce();
-      await new Driver(this, new Outbox(items, standardPace)).run();
+      await driver.drive(this, items);
     } catch (error) {
       this.storageFailed(error);
     }

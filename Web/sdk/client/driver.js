@@ -2,6 +2,7 @@
 import { decodeFrame, helloFrame, requestFrame } from "../wire/frames.js";
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
+import { standardPace } from "../model/token-bucket.js";
 import { getMeta } from "../store/meta.js";
 import { adoptRollback } from "../store/checkpoint.js";
 import { saveProfiles } from "../store/people.js";
@@ -9,10 +10,12 @@ import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
+import { Outbox } from "../sync/outbox.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
 import { DeliveryDriver } from "./delivery-driver.js";
 import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
+import { refuse } from "./mailbox.js";
 import { OutboxDriver } from "./outbox-driver.js";
 import { PushDriver } from "./push-driver.js";
 import { SettingsDriver } from "./settings-driver.js";
@@ -117,7 +120,7 @@ export class Driver {
 
   /**
    * @param {Core} core
-   * @param {import("../sync/outbox.js").Outbox} outbox
+   * @param {Outbox} outbox
    */
   constructor(core, outbox) {
     this.core = core;
@@ -184,11 +187,7 @@ export class Driver {
     this.#disconnect(closed);
     this.#failWaiting(closed);
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const input of [...rest, ...this.core.mailbox.close()]) {
-      if (input.type === "request") input.reply({ body: null, error: closed });
-      else if (input.type === "retry") input.reply(false);
-      else if (input.type === "cancel") input.reply(Promise.reject(closed));
-    }
+    refuse([...rest, ...this.core.mailbox.close()], closed);
   }
 
   /** @param {Input} input */
@@ -734,6 +733,14 @@ export class Driver {
     }
   }
 }
+
+/**
+ * Runs the loop until the client closes.
+ *
+ * @param {Core} core
+ * @param {import("../sync/outbox-item.js").OutboxItem[]} items The queued items.
+ */
+export const drive = (core, items) => new Driver(core, new Outbox(items, standardPace)).run();
 
 /**
  * Returns the log update of a frame, or `null` for any other frame.
