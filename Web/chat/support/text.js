@@ -84,6 +84,14 @@ function daysBetween(earlier, later) {
 }
 
 /**
+ * Whether two dates are on the same local day.
+ *
+ * @param {Date} one
+ * @param {Date} other
+ */
+export const isSameDay = (one, other) => daysBetween(one, other) === 0;
+
+/**
  * The name of a day, for a separator in a timeline.
  *
  * @param {Date} date

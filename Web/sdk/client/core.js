@@ -534,9 +534,12 @@ export class Core {
    */
   #notifyObservers(ids, entries = ids) {
     const changes = entries && new Set(entries);
-    for (const { subject, changed } of [...this.#observers]) {
-      if (ids === null || subject === "recents" || ids.has(subject.id)) changed(changes);
-    }
+    const concerned = Object.groupBy(
+      [...this.#observers].filter(({ subject }) => ids === null || subject === "recents" || ids.has(subject.id)),
+      ({ subject }) => subject === "recents" ? "lists" : "screens",
+    );
+    // The screens of a conversation don't wait for the list.
+    for (const { changed } of [...concerned.screens ?? [], ...concerned.lists ?? []]) changed(changes);
   }
 
   /**

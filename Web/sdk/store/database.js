@@ -326,15 +326,17 @@ export class Database {
       let answer;
       try {
         answer = await body(new Transaction(transaction));
+        // Otherwise, the browser first reports the end of the last requests, and then waits for further ones.
+        transaction.commit();
       } catch (error) {
         try {
           transaction.abort();
         } catch {
           // A failed request has aborted the transaction already.
         }
-        throw error;
+        throw transaction.error ?? error;
       }
-      await committed;
+      if (mode === "readwrite") await committed;
       return answer;
     } catch (error) {
       throw storageError(error);
