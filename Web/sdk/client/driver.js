@@ -27,6 +27,7 @@ import { Connection } from "./transport.js";
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
 /** @typedef {import("../sync/connection-lifecycle.js").ConnectionAction} ConnectionAction */
 /** @typedef {import("../sync/live-event.js").LiveEvent} LiveEvent */
+/** @typedef {import("../sync/recent-entry.js").RecentEntry} RecentEntry */
 /** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
 /** @typedef {import("../wire/frames.js").ServerEvent} ServerEvent */
 /** @typedef {import("../wire/frames.js").ServerFrame} ServerFrame */
@@ -682,22 +683,10 @@ export class Driver {
         await core.store.write((transaction) => saveThreadState(transaction, event.conversation, event.state));
         return core.changed([event.conversation]);
       case "peerRead":
-        await core.store.write(async (transaction) => {
-          const conversation = await OpenConversation.load(transaction, event.conversation);
-          conversation.entry.advancePeerRead(event.seq);
-          conversation.save(transaction);
-        });
-        await this.sync.fetchHeadIfUnknown(event.conversation);
-        return core.changed([event.conversation]);
+        return await this.#peerAdvanced(event.conversation, (entry) => entry.advancePeerRead(event.seq));
       case "delivered":
         if (ConversationID.kind(event.conversation) !== "direct") return;
-        await core.store.write(async (transaction) => {
-          const conversation = await OpenConversation.load(transaction, event.conversation);
-          conversation.entry.delivery.advancePeer(event.seq);
-          conversation.save(transaction);
-        });
-        await this.sync.fetchHeadIfUnknown(event.conversation);
-        return core.changed([event.conversation]);
+        return await this.#peerAdvanced(event.conversation, (entry) => entry.delivery.advancePeer(event.seq));
       case "member":
         // Joining or leaving a community affects many channels at once. A sync pass fetches their heads and holds back
         // their live events until then.
@@ -731,6 +720,22 @@ export class Driver {
       case "resync":
         return await this.sync.restart();
     }
+  }
+
+  /**
+   * Stores how far another user has received or read a conversation.
+   *
+   * @param {string} id
+   * @param {(entry: RecentEntry) => void} advance
+   */
+  async #peerAdvanced(id, advance) {
+    await this.core.store.write(async (transaction) => {
+      const conversation = await OpenConversation.load(transaction, id);
+      advance(conversation.entry);
+      conversation.save(transaction);
+    });
+    await this.sync.fetchHeadIfUnknown(id);
+    this.core.changed([id]);
   }
 }
 

@@ -15,7 +15,6 @@ import { epoch, timetoken } from "./timetoken.js";
 /** @typedef {import("./log.js").LogChange} LogChange */
 /** @typedef {import("./log.js").LogHead} LogHead */
 /** @typedef {import("./log.js").LogPage} LogPage */
-/** @typedef {import("./log.js").LogPosition} LogPosition */
 /** @typedef {import("./log.js").LogSync} LogSync */
 /** @typedef {import("./message-content.js").JSONObject} JSONObject */
 /** @typedef {import("./message-type.js").MessageTraits} MessageTraits */
@@ -432,18 +431,3 @@ export const decodeSummary = (json) => ({
   rev: decodeCounter(json, "rev"),
   userRev: decodeCounter(json, "userRev"),
 });
-
-/**
- * @param {unknown} value
- * @returns {LogPosition}
- */
-export function decodePosition(value) {
-  const json = decodeObject(value, "position");
-  return {
-    conversation: ConversationID.parse(decodeText(json, "conversation")),
-    epoch: epoch(decodeText(json, "epoch")),
-    view: counterOrZero(json, "view"),
-    seq: decodeCounter(json, "seq"),
-    rev: counterOrZero(json, "rev"),
-  };
-}
