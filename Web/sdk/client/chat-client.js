@@ -6,10 +6,9 @@ import { standardLimits } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { outboxCount } from "../store/outbox.js";
-import { profiles, saveProfiles } from "../store/people.js";
+import { profiles } from "../store/people.js";
 import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
-import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 import { Conversation, decodeScheduled, decodeSearch } from "./conversation.js";
 import { Core } from "./core.js";
@@ -246,15 +245,12 @@ export class ChatClient {
     if (users.length > maximumUsers) {
       throw ScrollbackError.invalidParameter("users", "must name at most 100 users", maximumUsers);
     }
-    const { store } = this.#core;
-    const { known, outdated } = await store.read(
+    const { known, outdated } = await this.#core.store.read(
       (transaction) => profiles(transaction, users, Date.now()),
       ["people"],
     );
     if (outdated.length === 0) return known;
-    const body = await this.#core.request({ type: "users", users: outdated }, { signal });
-    const found = decodeList(body["users"], "users", decodeProfile);
-    await store.write((transaction) => saveProfiles(transaction, found, outdated, Date.now()), { stores: ["people"] });
+    const found = await this.#core.fetchProfiles(outdated, { signal });
     return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
   }
 

@@ -506,8 +506,7 @@ export class Conversation {
    *   if the conversation is not.
    */
   async markThreadRead(id, { upTo } = {}) {
-    const { seq, epoch } = await this.core.store.read(async (transaction) => {
-      const { log } = await OpenConversation.load(transaction, this.id);
+    const { seq, epoch } = await this.core.readConversation(this.id, async ({ log }, transaction) => {
       if (!log) {
         throw new ScrollbackError("unknown-conversation", "The conversation is not stored in this browser yet.");
       }
@@ -622,9 +621,8 @@ export class Conversation {
       let request = run.request;
       if (run.unknownPoint !== null) {
         const side = Math.max(query.limit ?? 20, 1);
-        const start = await this.core.store.read(async (transaction) =>
-          pointToRequest(run.unknownPoint ?? "latest", await OpenConversation.load(transaction, this.id))
-        );
+        const point = run.unknownPoint;
+        const start = await this.core.readConversation(this.id, (conversation) => pointToRequest(point, conversation));
         request = start === "latest"
           ? { limit: side }
           : start === "earliest"
@@ -650,8 +648,9 @@ export class Conversation {
 
   /** @param {HistoryQuery} query */
   #localRun(query) {
-    return this.core.store.read(async (transaction) =>
-      await localRun(transaction, this.core.user, query, await OpenConversation.load(transaction, this.id))
+    return this.core.readConversation(
+      this.id,
+      (conversation, transaction) => localRun(transaction, this.core.user, query, conversation),
     );
   }
 

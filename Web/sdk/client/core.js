@@ -1,11 +1,14 @@
 // @ts-check
+import { decodeList } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
-import { messageOf } from "../store/records.js";
+import { messageOf, OpenConversation } from "../store/records.js";
 import { saveFile } from "../store/files.js";
 import { apply } from "../store/log.js";
 import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
+import { saveProfiles } from "../store/people.js";
 import { Store } from "../store/store.js";
+import { decodeProfile } from "../wire/frames.js";
 import { Mailbox, refuse } from "./mailbox.js";
 import { Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
@@ -21,6 +24,7 @@ import { Tabs } from "./tabs.js";
 /** @typedef {import("../store/store.js").StorageLoss} StorageLoss */
 /** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
 /** @typedef {import("../wire/frames.js").Presence} Presence */
+/** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Input} Input */
 
@@ -543,6 +547,18 @@ export class Core {
   }
 
   /**
+   * Reads from one snapshot of the store, beginning with a conversation.
+   *
+   * @template Result
+   * @param {string} id
+   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result> | Result} body
+   * @returns {Promise<Result>}
+   */
+  readConversation(id, body) {
+    return this.store.read(async (transaction) => body(await OpenConversation.load(transaction, id), transaction));
+  }
+
+  /**
    * Applies inputs in one transaction and notifies the observers of their conversations.
    *
    * @param {LogInput[]} inputs
@@ -580,6 +596,22 @@ export class Core {
    */
   request(request, { signal, timeout = 20_000 } = {}) {
     return abortable(this.tabs.call({ type: "request", request, timeout }), signal);
+  }
+
+  /**
+   * Fetches the profiles of up to 100 users, and stores them.
+   *
+   * @param {string[]} users
+   * @param {{signal?: AbortSignal | undefined}} [options]
+   * @returns {Promise<UserProfile[]>}
+   */
+  async fetchProfiles(users, options) {
+    const body = await this.request({ type: "users", users }, options);
+    const found = decodeList(body["users"], "users", decodeProfile);
+    await this.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()), {
+      stores: ["people"],
+    });
+    return found;
   }
 
   /**

@@ -321,8 +321,8 @@ export class SyncDriver {
    * @param {string} id
    */
   async fetchHeadIfUnknown(id) {
-    const { log } = await this.#core.store.read((transaction) => OpenConversation.load(transaction, id));
-    if (!log) this.fetchHeads([id]);
+    const isKnown = await this.#core.readConversation(id, ({ log }) => log !== null);
+    if (!isKnown) this.fetchHeads([id]);
   }
 
   /**

@@ -1,6 +1,5 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
-import { OpenConversation } from "../store/records.js";
 import { saveThreads, threadsIn } from "../store/threads.js";
 import { decodeThreadPage, listThreads } from "../wire/threads.js";
 import { LiveView } from "./live-view.js";
@@ -72,8 +71,7 @@ export class Threads extends LiveView {
   /** @param {boolean} isFollowed */
   async #read(isFollowed) {
     const core = this.#core;
-    const { state, all } = await core.store.read(async (transaction) => {
-      const { log, read } = await OpenConversation.load(transaction, this.#conversation);
+    const { state, all } = await core.readConversation(this.#conversation, async ({ log, read }, transaction) => {
       // Reading the conversation reads its threads, and hiding a message hides its thread. Changes of another device
       // are missed without a connection.
       const seen = [log?.view, log?.deletedRanges.count, read?.position, read?.pendingReadSeq];

@@ -2,13 +2,10 @@
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
-import { decodeList } from "../model/decode.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
-import { profiles, saveProfiles } from "../store/people.js";
-import { OpenConversation } from "../store/records.js";
+import { profiles } from "../store/people.js";
 import { GapFill } from "../sync/gap-fill.js";
-import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { withPendingChanges } from "./pending-changes.js";
@@ -22,6 +19,7 @@ import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, wind
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/outbox.js").QueuedMessage} QueuedMessage */
+/** @typedef {import("../store/records.js").OpenConversation} OpenConversation */
 /** @typedef {import("../sync/gap-fill.js").GapRequest} GapRequest */
 /** @typedef {import("../sync/log-state.js").LogState} LogState */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
@@ -198,7 +196,7 @@ export class Timeline extends LiveView {
     const anchor = direction === "older" ? { before: { seq: this.#shown[0] } } : { after: { seq: this.#shown[1] } };
     const page = await this.#conversation.history({ ...anchor, limit, signal });
     if (page.remoteError && page.messages.length === 0) throw page.remoteError;
-    const { log } = await this.#load((conversation) => Promise.resolve(conversation));
+    const { log } = await this.#load((conversation) => conversation);
     if (!log || !this.#shown) return;
     this.#window = extendedWindow(this.#shown, direction, step, this.#size * 2, log);
     this.#shown = shownRange(this.#window, log, null, this.#size);
@@ -211,13 +209,10 @@ export class Timeline extends LiveView {
 
   /**
    * @template Result
-   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result>} body
+   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result> | Result} body
    */
   #load(body) {
-    const { id } = this.#conversation;
-    return this.#core.store.read(async (transaction) =>
-      body(await OpenConversation.load(transaction, id), transaction)
-    );
+    return this.#core.readConversation(this.#conversation.id, body);
   }
 
   /**
@@ -405,7 +400,7 @@ export class Timeline extends LiveView {
     /** @type {TimelineWindow | null} */
     let found = null;
     try {
-      const start = await this.#load((conversation) => Promise.resolve(pointToRequest(window.point, conversation)));
+      const start = await this.#load((conversation) => pointToRequest(window.point, conversation));
       const outcome = await this.#conversation.fetchPage({ around: start, beforeLimit: side, afterLimit: side });
       const place = await this.#load((conversation, transaction) =>
         locate(transaction, this.#core.user, window.point, conversation)
@@ -447,11 +442,7 @@ export class Timeline extends LiveView {
   async #fetchPeople(users) {
     this.#isFetchingPeople = true;
     try {
-      const body = await this.#core.request({ type: "users", users });
-      const found = decodeList(body["users"], "users", decodeProfile);
-      await this.#core.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()), {
-        stores: ["people"],
-      });
+      await this.#core.fetchProfiles(users);
     } catch {
       // Retry after a delay, because no other change may trigger another attempt.
       await new Promise((resolve) => setTimeout(resolve, retryDelay * 5));

@@ -1,6 +1,6 @@
 // @ts-check
 import { readSummaryOf } from "../model/conversation-head.js";
-import { coveredRange } from "../model/log.js";
+import { coveredRange } from "../model/seq-range-set.js";
 import { ReadState } from "../sync/read-state.js";
 import { messageKeys, messageOf } from "./records.js";
 
