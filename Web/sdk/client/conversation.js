@@ -16,7 +16,7 @@ import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
 import { deleteSentDraft, draftOf, saveDraft } from "../store/drafts.js";
-import { messageWithID, pointToRequest } from "../store/history.js";
+import { localRun, messageWithID, pointToRequest } from "../store/history.js";
 import { apply } from "../store/log.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
 import { recent } from "../store/recents.js";
@@ -25,7 +25,6 @@ import { applySetting, markRead, removeRecent } from "../store/settings.js";
 import { encodeJSON } from "../wire/json.js";
 import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
-import { localRun } from "./local-run.js";
 import { editedAttributes } from "./pending-changes.js";
 import { prepareFile } from "./files.js";
 import { SendHandle } from "./send-handle.js";
@@ -42,7 +41,7 @@ import { Timeline } from "./timeline.js";
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/drafts.js").Draft} Draft */
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
 /** @typedef {import("../store/outbox.js").ThreadChange} ThreadChange */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
@@ -826,7 +825,7 @@ function checkAction(type, value) {
 }
 
 /**
- * @param {import("./local-run.js").LocalRun} run
+ * @param {import("../store/history.js").LocalRun} run
  * @param {HistoryQuery} query
  * @returns {HistoryPage}
  */

@@ -3,9 +3,8 @@ import { decodeList } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { messageOf, OpenConversation } from "../store/records.js";
-import { saveFile } from "../store/files.js";
+import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
 import { apply } from "../store/log.js";
-import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
 import { saveProfiles } from "../store/people.js";
 import { Store } from "../store/store.js";
 import { decodeProfile } from "../wire/frames.js";
@@ -17,7 +16,7 @@ import { Tabs } from "./tabs.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/log.js").LogInput} LogInput */
 /** @typedef {import("../store/log.js").LogOutcome} LogOutcome */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */

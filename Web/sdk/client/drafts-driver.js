@@ -1,11 +1,11 @@
 // @ts-check
 import { decodeCounter } from "../model/decode.js";
 import { draftAccepted, nextDraftStep, receiveDraft, storeDrafts } from "../store/drafts.js";
-import { decodeDraftPage, listDrafts, putDraft } from "../wire/drafts.js";
+import { decodeDraftPage, listDrafts, putDraft } from "../wire/requests.js";
 
 /** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
 /** @typedef {import("../store/drafts.js").DraftStep} DraftStep */
-/** @typedef {import("../wire/drafts.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("../wire/requests.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Driver} Driver */
 

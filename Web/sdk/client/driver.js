@@ -12,13 +12,12 @@ import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
 import { Outbox } from "../sync/outbox.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
-import { DeliveryDriver } from "./delivery-driver.js";
 import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
 import { refuse } from "./mailbox.js";
 import { OutboxDriver } from "./outbox-driver.js";
 import { PushDriver } from "./push-driver.js";
-import { SettingsDriver } from "./settings-driver.js";
+import { DeliveryDriver, SettingsDriver } from "./settings-driver.js";
 import { SyncDriver } from "./sync-driver.js";
 import { Connection } from "./transport.js";
 

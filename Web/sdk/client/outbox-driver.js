@@ -4,14 +4,19 @@ import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { Message } from "../model/message.js";
 import { epoch, timetoken } from "../model/timetoken.js";
-import { fileOf, saveUploadProgress } from "../store/files.js";
+import {
+  fileOf,
+  outboxItemOf,
+  outboxRequest,
+  removeFromOutbox,
+  saveOutboxItem,
+  saveUploadProgress,
+} from "../store/outbox.js";
 import { apply } from "../store/log.js";
-import { outboxItemOf, outboxRequest, removeFromOutbox, saveOutboxItem } from "../store/outbox.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
-import { getHistory } from "../wire/requests.js";
-import { decodeThreadState } from "../wire/threads.js";
+import { decodeThreadState, getHistory } from "../wire/requests.js";
 import { outboxFrame } from "./outbox-frames.js";
 import { Uploads } from "./uploads.js";
 

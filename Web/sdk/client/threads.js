@@ -1,10 +1,10 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
 import { saveThreads, threadsIn } from "../store/threads.js";
-import { decodeThreadPage, listThreads } from "../wire/threads.js";
+import { decodeThreadPage, listThreads } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 
-/** @typedef {import("../wire/threads.js").MessageThread} MessageThread */
+/** @typedef {import("../wire/requests.js").MessageThread} MessageThread */
 /** @typedef {import("./core.js").Core} Core */
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 import { getMeta, setMeta } from "./meta.js";
 
-/** @typedef {import("../wire/drafts.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("../wire/requests.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
 /**
@@ -156,7 +156,7 @@ export async function receiveDraft(transaction, synced) {
  * Stores a page of the server's list.
  *
  * @param {Transaction} transaction
- * @param {import("../wire/drafts.js").DraftPage} page
+ * @param {import("../wire/requests.js").DraftPage} page
  * @returns {Promise<string[]>} The conversations whose draft changed.
  */
 export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }) {

@@ -2,9 +2,8 @@
 import { survivesNewEpoch } from "../model/conversation-head.js";
 import { recentsDepth } from "../model/message-type.js";
 import { SeqRangeSet } from "../model/seq-range-set.js";
-import { newestOfOthers } from "./delivery.js";
+import { newestOfOthers, pendingSettings, savePendingSettings } from "./settings.js";
 import { messageKeys, messageOf } from "./records.js";
-import { pendingSettings, savePendingSettings } from "./settings.js";
 
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../sync/log-state.js").LogState} LogState */

@@ -3,8 +3,8 @@ import { compareTimetokens, timetoken } from "../model/timetoken.js";
 import { threadChanges } from "./outbox.js";
 import { messageOf } from "./records.js";
 
-/** @typedef {import("../wire/threads.js").MessageThread} MessageThread */
-/** @typedef {import("../wire/threads.js").ThreadState} ThreadState */
+/** @typedef {import("../wire/requests.js").MessageThread} MessageThread */
+/** @typedef {import("../wire/requests.js").ThreadState} ThreadState */
 /** @typedef {import("./database.js").Transaction} Transaction */
 /** @typedef {import("./outbox.js").ThreadChange} ThreadChange */
 

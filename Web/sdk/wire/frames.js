@@ -14,9 +14,8 @@ import {
 } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { epoch, timetoken } from "../model/timetoken.js";
-import { decodeDraft } from "./drafts.js";
+import { decodeDraft, decodeThreadState } from "./requests.js";
 import { encodeJSON, parseJSON } from "./json.js";
-import { decodeThreadState } from "./threads.js";
 
 /** @typedef {import("../model/conversation-head.js").ReadSummary} ReadSummary */
 /** @typedef {import("../model/log.js").LogChange} LogChange */
@@ -24,8 +23,8 @@ import { decodeThreadState } from "./threads.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
-/** @typedef {import("./drafts.js").SyncedDraft} SyncedDraft */
-/** @typedef {import("./threads.js").ThreadState} ThreadState */
+/** @typedef {import("./requests.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("./requests.js").ThreadState} ThreadState */
 
 /**
  * A profile of a user.
