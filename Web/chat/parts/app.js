@@ -193,18 +193,39 @@ export class ChatApp extends HTMLElement {
   #received(message) {
     const { sender, conversation } = message;
     if (sender === this.user) return;
-    const name = this.people.name(sender);
-    const text = plain(message.text ?? t("attachment")).slice(0, 200);
-    if (this.view?.conversation.id === conversation) this.announce(t("announcement", { name, text }));
+    if (this.view?.conversation.id === conversation) this.#announceMessage(message);
+    if (!settings.notifies || !document.hidden || globalThis.Notification?.permission !== "granted") return;
     const entry = this.list.entry(conversation);
-    const isWanted = settings.notifies && document.hidden && entry && !entry.isMuted;
-    if (!isWanted || globalThis.Notification?.permission !== "granted") return;
+    if (!entry || entry.isMuted) return;
+    const { name, text } = this.#summary(message);
     const notification = new Notification(name, { body: text, tag: conversation });
     notification.onclick = () => {
       focus();
       this.open(conversation);
     };
   }
+
+  /** @param {Message} message */
+  #summary({ sender, text }) {
+    return { name: this.people.name(sender), text: plain(text ?? t("attachment")).slice(0, 200) };
+  }
+
+  /**
+   * Reads a message to users of screen readers. Of several that arrive together, it reads the last one.
+   *
+   * @param {Message} message
+   */
+  #announceMessage(message) {
+    if (this.#unannounced === null) {
+      queueMicrotask(() => {
+        if (this.#unannounced) this.announce(t("announcement", this.#summary(this.#unannounced)));
+        this.#unannounced = null;
+      });
+    }
+    this.#unannounced = message;
+  }
+  /** @type {Message | null} */
+  #unannounced = null;
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {

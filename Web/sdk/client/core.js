@@ -229,7 +229,7 @@ export class Core {
     }
     try {
       // Messages that were in flight when the previous leader ended are queued again.
-      const items = await this.store.read(outboxItems);
+      const items = await this.store.read(outboxItems, ["outbox"]);
       this.mailbox.post({ type: "connect" });
       this.#announce();
       await driver.drive(this, items);

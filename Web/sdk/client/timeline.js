@@ -5,6 +5,7 @@ import { standardLimits } from "../model/limits.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
+import { OpenConversation } from "../store/records.js";
 import { GapFill } from "../sync/gap-fill.js";
 import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
@@ -19,7 +20,6 @@ import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, wind
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/outbox.js").QueuedMessage} QueuedMessage */
-/** @typedef {import("../store/records.js").OpenConversation} OpenConversation */
 /** @typedef {import("../sync/gap-fill.js").GapRequest} GapRequest */
 /** @typedef {import("../sync/log-state.js").LogState} LogState */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
@@ -224,9 +224,13 @@ export class Timeline extends LiveView {
   async #read(changes) {
     const { user } = this.#core;
     if (changes === null) this.#rows = null;
-    return await this.#load(async (conversation, transaction) => {
+    const { id } = this.#conversation;
+    return await this.#core.store.read(async (transaction) => {
+      const [conversation, { messages: queued, changes: edits }] = await Promise.all([
+        OpenConversation.load(transaction, id),
+        queuedIn(transaction, id),
+      ]);
       const { log, entry, read } = conversation;
-      const { messages: queued, changes: edits } = await queuedIn(transaction, conversation.id);
       const range = log && await this.#locateWindow(transaction, conversation);
       const base = {
         ...emptyView,
@@ -260,7 +264,7 @@ export class Timeline extends LiveView {
         isAtNewest,
         hasOlder: range[0] > log.firstSeq,
       };
-    });
+    }, ["conversations", "messages", "outbox", "people"]);
   }
 
   /**
