@@ -139,8 +139,10 @@ export class Core {
   static async open(options) {
     /** @type {Core | null} */
     let core = null;
-    const { store, device, loss } = await Store.open(ownerOf(options), (error) => core?.storageFailed(error));
-    const isPersistent = await globalThis.navigator?.storage?.persisted?.() ?? false;
+    const [{ store, device, loss }, isPersistent = false] = await Promise.all([
+      Store.open(ownerOf(options), (error) => core?.storageFailed(error)),
+      globalThis.navigator?.storage?.persisted?.(),
+    ]);
     core = new Core(options, store, device, { loss, error: null, isPersistent });
     return core;
   }

@@ -88,6 +88,7 @@ function conversationOf(input) {
  * @returns {Promise<LogOutcome[]>}
  */
 export async function apply(transaction, user, inputs) {
+  if (inputs.length === 0) return [];
   const isNew = hasCompletedSync(transaction).then((hasCompleted) => !hasCompleted);
   // The requests for one log don't wait for those of the others.
   const byLog = Map.groupBy(inputs, conversationOf);

@@ -156,8 +156,10 @@ export async function markRead(transaction, user, id, seq) {
   const place = Math.min(seq ?? log.head, log.head);
   const isMarked = entry.isMarkedUnread;
   if (place < read.position || (place === read.position && !isMarked)) return false;
-  const row = await transaction.get("messages", [id, place]);
-  const pending = await pendingSettings(transaction, id);
+  const [row, pending] = await Promise.all([
+    transaction.get("messages", [id, place]),
+    pendingSettings(transaction, id),
+  ]);
   // Record which unread markers the read knows of, however much later it is sent. If this device's own marker is
   // unconfirmed, it may still have reached the server. The read then ends every marker.
   const endsEvery = pending.has("mark") || (read.pendingReadSeq !== null && conversation.pendingReadRev === null);
