@@ -1,6 +1,5 @@
 // @ts-check
 import { ChatClient } from "../sdk/scrollback.js";
-import { ChatApp } from "./parts/app.js";
 import { embeddedSession, isEmbedded, notifyParent, onParentMessage, ownSession } from "./session.js";
 import { applyTheme } from "./support/settings.js";
 import { errorText, locale } from "./support/text.js";
@@ -17,7 +16,11 @@ const server = new URL("..", import.meta.url);
 async function openChat(session) {
   const { user, token, store } = session;
   try {
-    const client = await ChatClient.open({ server, user, token, store, sharesPresence: true });
+    // The parts of the page load while the browser opens the store.
+    const [client, { ChatApp }] = await Promise.all([
+      ChatClient.open({ server, user, token, store, sharesPresence: true }),
+      import("./parts/app.js"),
+    ]);
     if (session.isEmbedded) connectToParent(client);
     document.body.replaceChildren(new ChatApp(client, session));
   } catch (error) {

@@ -7,6 +7,12 @@ import { avatar } from "./avatar.js";
 /** @typedef {import("../../sdk/scrollback.js").RecentConversation} RecentConversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
+/** The number of conversations that are read and shown first, which fill a screen. */
+const firstLimit = 30;
+
+/** The number of conversations that the list shows at first, and by which scrolling extends it. */
+const limitStep = 100;
+
 /** The maximum number of conversations in the list. */
 const maximumLimit = 1000;
 
@@ -18,7 +24,7 @@ export class ConversationList extends HTMLElement {
   #search = element("input", { type: "search", placeholder: t("search"), "aria-label": t("searchEverywhere") });
   /** @type {string | null} */
   #selected = null;
-  #limit = 100;
+  #limit = limitStep;
   #recents;
   #endRecents = () => {};
   /** The users whose presence is shown. @type {Set<string>} */
@@ -49,7 +55,7 @@ export class ConversationList extends HTMLElement {
       this.#invitations,
       element("nav", { "aria-label": t("conversations"), scroll: () => this.#scrolled() }, this.#rows),
     );
-    this.#observe(this.#limit);
+    this.#observe(firstLimit);
     app.client.presence.subscribe(() => this.#render());
     app.people.changes.subscribe(() => this.#render());
     app.client.connection.subscribe(({ state }) => {
@@ -84,7 +90,7 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * Shows the newest conversations as soon as they have been read.
+   * Shows the newest conversations as soon as they have been read: first a screen of them, and then all.
    *
    * @param {number} limit
    */
@@ -212,7 +218,7 @@ export class ConversationList extends HTMLElement {
   #scrolled() {
     const last = this.#rows.lastElementChild?.getBoundingClientRect();
     if (!last || last.top > innerHeight * 2 || this.#limit >= this.#recents.value.conversations.length) return;
-    this.#limit += 100;
+    this.#limit += limitStep;
     this.#render();
   }
 
