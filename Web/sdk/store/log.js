@@ -139,7 +139,7 @@ async function applyInput(transaction, user, input, log, isNew) {
   const stored = await storedRows(transaction, log.id, edits, before);
   const replaced = replacements(edits, stored);
   for (const edit of edits) {
-    writeRows(transaction, log.id, edit, stored);
+    writeRows(transaction, log, edit, stored);
     if (edit.erasesEverything || edit.erased.length > 0 || edit.upserts.length > 0) log.isTouched = true;
     if (edit.upserts.length > 0) log.hadRow = true;
   }
@@ -386,22 +386,22 @@ function replacements(edits, stored) {
 
 /**
  * @param {Transaction} transaction
- * @param {string} id
+ * @param {OpenLog} log
  * @param {LogEdit} edit
  * @param {Map<number, Message>} stored The stored rows, which the function updates.
  */
-function writeRows(transaction, id, edit, stored) {
-  if (edit.erasesEverything) {
-    transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
-    stored.clear();
-  }
-  for (const [lower, upper] of edit.erased) {
+function writeRows(transaction, { id, written }, edit, stored) {
+  const erased = edit.erasesEverything ? [[0, Number.MAX_SAFE_INTEGER]] : edit.erased;
+  for (const [lower = 0, upper = 0] of erased) {
     transaction.delete("messages", messageKeys(id, lower, upper));
-    for (const seq of [...stored.keys()]) if (seq >= lower && seq <= upper) stored.delete(seq);
+    for (const rows of [stored, written]) {
+      for (const seq of [...rows.keys()]) if (seq >= lower && seq <= upper) rows.delete(seq);
+    }
   }
   for (const row of edit.upserts) {
     if (!LogEdit.replaces(row, stored.get(row.seq))) continue;
     stored.set(row.seq, row);
+    written.set(row.seq, row);
     transaction.put("messages", row);
   }
 }

@@ -60,6 +60,12 @@ export class OpenConversation {
     this.name = row?.name ?? null;
     this.avatar = row?.avatar ?? null;
     this.pendingReadRev = row?.pendingReadRev ?? null;
+    /**
+     * The messages that the transaction stored, by sequence number.
+     *
+     * @type {Map<number, Message>}
+     */
+    this.written = new Map();
     this.last = row?.last ?? null;
     this.version = row?.version ?? null;
   }
