@@ -427,9 +427,6 @@ static const unsigned char file_140[] = {
 #embed "../../Web/sdk/wire/frames.js"
 };
 static const unsigned char file_141[] = {
-#embed "../../Web/sdk/wire/json.js"
-};
-static const unsigned char file_142[] = {
 #embed "../../Web/sdk/wire/requests.js"
 };
 
@@ -575,8 +572,7 @@ static const embedded_web_file files[] = {
     {"/sdk/sync/resume-state.js", {file_138, sizeof file_138}},
     {"/sdk/sync/typing-users.js", {file_139, sizeof file_139}},
     {"/sdk/wire/frames.js", {file_140, sizeof file_140}},
-    {"/sdk/wire/json.js", {file_141, sizeof file_141}},
-    {"/sdk/wire/requests.js", {file_142, sizeof file_142}},
+    {"/sdk/wire/requests.js", {file_141, sizeof file_141}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

@@ -3043,23 +3043,6 @@ declare module "scrollback/wire/requests" {
     };
     import { timetoken } from "scrollback/model/timetoken";
 }
-declare module "scrollback/wire/json" {
-    /**
-     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
-     *
-     * @param {string} text
-     * @returns {unknown}
-     * @throws {SyntaxError} The text is not JSON.
-     */
-    export function parseJSON(text: string): unknown;
-    /**
-     * Writes JSON. A `BigInt` becomes an integer.
-     *
-     * @param {unknown} value
-     * @returns {string}
-     */
-    export function encodeJSON(value: unknown): string;
-}
 declare module "scrollback/wire/frames" {
     /**
      * Returns the text of a client's first frame.
@@ -3094,6 +3077,21 @@ declare module "scrollback/wire/frames" {
      * @returns {Presence}
      */
     export function decodePresence(value: unknown): Presence;
+    /**
+     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
+     *
+     * @param {string} text
+     * @returns {unknown}
+     * @throws {SyntaxError} The text is not JSON.
+     */
+    export function parseJSON(text: string): unknown;
+    /**
+     * Writes JSON. A `BigInt` becomes an integer.
+     *
+     * @param {unknown} value
+     * @returns {string}
+     */
+    export function encodeJSON(value: unknown): string;
     export function requestFrame({ type, ...members }: FrameRequest, ref: number): string;
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type LogChange = import("scrollback/model/log").LogChange;
@@ -4451,6 +4449,12 @@ declare module "scrollback/store/records" {
         name: string | null;
         avatar: string | null;
         pendingReadRev: number | null;
+        /**
+         * The messages that the transaction stored, by sequence number.
+         *
+         * @type {Map<number, Message>}
+         */
+        written: Map<number, Message>;
         last: Message | null;
         version: string | null;
         /** Updates whether the conversation is listed, and its position. */
@@ -4593,7 +4597,7 @@ declare module "scrollback/store/counts" {
      * @param {string} user
      * @param {OpenConversation} conversation
      */
-    export function countToLog(transaction: Transaction, user: string, { id, log, read, traits }: OpenConversation): Promise<void>;
+    export function countToLog(transaction: Transaction, user: string, conversation: OpenConversation): Promise<void>;
     export type Message = import("scrollback/model/message").Message;
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
     export type LogEdit = import("scrollback/sync/log-edit").LogEdit;

@@ -22,7 +22,7 @@ import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
 import { recent } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { applySetting, markRead, removeRecent } from "../store/settings.js";
-import { encodeJSON } from "../wire/json.js";
+import { encodeJSON } from "../wire/frames.js";
 import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { editedAttributes } from "./pending-changes.js";

@@ -4,7 +4,7 @@ import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { utf8Length } from "../model/text.js";
 import { queuedBytes } from "../store/outbox.js";
-import { parseJSON } from "../wire/json.js";
+import { parseJSON } from "../wire/frames.js";
 
 /** @typedef {import("../model/errors.js").ErrorCode} ErrorCode */
 /** @typedef {import("../model/errors.js").Problem} Problem */
