@@ -34,7 +34,8 @@ import { Tabs } from "./tabs.js";
  * - `connecting`: the client connects, or continues after a lost connection
  * - `online`: the server answers
  * - `waiting`: the client connects again at `until`
- * - `rejected`: the server rejected the client, which does not connect again before `connect()`
+ * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
+ *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
  *
  * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
  *   | {state: "rejected", error: ScrollbackError}} ConnectionState
