@@ -118,6 +118,7 @@ class Benchmark:
         for number in range(self.options.rounds + 1):
             page = self.chat()
             if number == 0:  # The browser has compiled and cached the scripts after the first time.
+                page.locator(NAVIGATION).nth(min(99, self.options.conversations)).wait_for(state="attached")
                 self.bare.copy("/list", page)
             else:
                 chat.append(page.evaluate("() => probe.list"))

@@ -154,61 +154,61 @@ static const unsigned char file_49[] = {
 #embed "../../Web/chat/parts/panel.js"
 };
 static const unsigned char file_50[] = {
-#embed "../../Web/chat/parts/search-panel.js"
+#embed "../../Web/chat/parts/screens.js"
 };
 static const unsigned char file_51[] = {
-#embed "../../Web/chat/parts/settings-dialog.js"
+#embed "../../Web/chat/parts/search-panel.js"
 };
 static const unsigned char file_52[] = {
-#embed "../../Web/chat/parts/sign-in.js"
+#embed "../../Web/chat/parts/settings-dialog.js"
 };
 static const unsigned char file_53[] = {
-#embed "../../Web/chat/parts/thread-panel.js"
+#embed "../../Web/chat/parts/sign-in.js"
 };
 static const unsigned char file_54[] = {
-#embed "../../Web/chat/parts/threads-panel.js"
+#embed "../../Web/chat/parts/thread-panel.js"
 };
 static const unsigned char file_55[] = {
-#embed "../../Web/chat/parts/timeline-view.js"
+#embed "../../Web/chat/parts/threads-panel.js"
 };
 static const unsigned char file_56[] = {
-#embed "../../Web/chat/session.js"
+#embed "../../Web/chat/parts/timeline-view.js"
 };
 static const unsigned char file_57[] = {
-#embed "../../Web/chat/style.css"
+#embed "../../Web/chat/session.js"
 };
 static const unsigned char file_58[] = {
-#embed "../../Web/chat/support/dom.js"
+#embed "../../Web/chat/style.css"
 };
 static const unsigned char file_59[] = {
-#embed "../../Web/chat/support/links.js"
+#embed "../../Web/chat/support/dom.js"
 };
 static const unsigned char file_60[] = {
-#embed "../../Web/chat/support/people.js"
+#embed "../../Web/chat/support/links.js"
 };
 static const unsigned char file_61[] = {
-#embed "../../Web/chat/support/settings.js"
+#embed "../../Web/chat/support/people.js"
 };
 static const unsigned char file_62[] = {
-#embed "../../Web/chat/support/text.js"
+#embed "../../Web/chat/support/settings.js"
 };
 static const unsigned char file_63[] = {
-#embed "../../Web/chat/texts/en.js"
+#embed "../../Web/chat/support/text.js"
 };
 static const unsigned char file_64[] = {
-#embed "../../Web/chat/texts/zh.js"
+#embed "../../Web/chat/texts/en.js"
 };
 static const unsigned char file_65[] = {
-#embed "../../Web/sdk/client/chat-client.js"
+#embed "../../Web/chat/texts/zh.js"
 };
 static const unsigned char file_66[] = {
-#embed "../../Web/sdk/client/conversation.js"
+#embed "../../Web/sdk/client/chat-client.js"
 };
 static const unsigned char file_67[] = {
-#embed "../../Web/sdk/client/core.js"
+#embed "../../Web/sdk/client/conversation.js"
 };
 static const unsigned char file_68[] = {
-#embed "../../Web/sdk/client/delivery-driver.js"
+#embed "../../Web/sdk/client/core.js"
 };
 static const unsigned char file_69[] = {
 #embed "../../Web/sdk/client/drafts-driver.js"
@@ -226,226 +226,208 @@ static const unsigned char file_73[] = {
 #embed "../../Web/sdk/client/live-view.js"
 };
 static const unsigned char file_74[] = {
-#embed "../../Web/sdk/client/local-run.js"
-};
-static const unsigned char file_75[] = {
 #embed "../../Web/sdk/client/mailbox.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_75[] = {
 #embed "../../Web/sdk/client/observable.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_76[] = {
 #embed "../../Web/sdk/client/outbox-driver.js"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_77[] = {
 #embed "../../Web/sdk/client/outbox-frames.js"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_78[] = {
 #embed "../../Web/sdk/client/pending-changes.js"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_79[] = {
 #embed "../../Web/sdk/client/push-driver.js"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_80[] = {
 #embed "../../Web/sdk/client/push.js"
 };
-static const unsigned char file_82[] = {
+static const unsigned char file_81[] = {
 #embed "../../Web/sdk/client/send-handle.js"
 };
-static const unsigned char file_83[] = {
+static const unsigned char file_82[] = {
 #embed "../../Web/sdk/client/settings-driver.js"
 };
-static const unsigned char file_84[] = {
+static const unsigned char file_83[] = {
 #embed "../../Web/sdk/client/sync-driver.js"
 };
-static const unsigned char file_85[] = {
+static const unsigned char file_84[] = {
 #embed "../../Web/sdk/client/tabs.js"
 };
-static const unsigned char file_86[] = {
+static const unsigned char file_85[] = {
 #embed "../../Web/sdk/client/threads.js"
 };
-static const unsigned char file_87[] = {
+static const unsigned char file_86[] = {
 #embed "../../Web/sdk/client/timeline-window.js"
 };
-static const unsigned char file_88[] = {
+static const unsigned char file_87[] = {
 #embed "../../Web/sdk/client/timeline.js"
 };
-static const unsigned char file_89[] = {
+static const unsigned char file_88[] = {
 #embed "../../Web/sdk/client/transport.js"
 };
-static const unsigned char file_90[] = {
+static const unsigned char file_89[] = {
 #embed "../../Web/sdk/client/uploads.js"
 };
-static const unsigned char file_91[] = {
+static const unsigned char file_90[] = {
 #embed "../../Web/sdk/model/conversation-head.js"
 };
-static const unsigned char file_92[] = {
+static const unsigned char file_91[] = {
 #embed "../../Web/sdk/model/conversation-id.js"
 };
-static const unsigned char file_93[] = {
+static const unsigned char file_92[] = {
 #embed "../../Web/sdk/model/conversation-kind.js"
 };
-static const unsigned char file_94[] = {
+static const unsigned char file_93[] = {
 #embed "../../Web/sdk/model/decode.js"
 };
-static const unsigned char file_95[] = {
+static const unsigned char file_94[] = {
 #embed "../../Web/sdk/model/errors.js"
 };
-static const unsigned char file_96[] = {
+static const unsigned char file_95[] = {
 #embed "../../Web/sdk/model/limits.js"
 };
-static const unsigned char file_97[] = {
+static const unsigned char file_96[] = {
 #embed "../../Web/sdk/model/log.js"
 };
-static const unsigned char file_98[] = {
+static const unsigned char file_97[] = {
 #embed "../../Web/sdk/model/message-content.js"
 };
-static const unsigned char file_99[] = {
+static const unsigned char file_98[] = {
 #embed "../../Web/sdk/model/message-id.js"
 };
-static const unsigned char file_100[] = {
+static const unsigned char file_99[] = {
 #embed "../../Web/sdk/model/message-type.js"
 };
-static const unsigned char file_101[] = {
+static const unsigned char file_100[] = {
 #embed "../../Web/sdk/model/message.js"
 };
-static const unsigned char file_102[] = {
+static const unsigned char file_101[] = {
 #embed "../../Web/sdk/model/seq-range-set.js"
 };
-static const unsigned char file_103[] = {
+static const unsigned char file_102[] = {
 #embed "../../Web/sdk/model/text.js"
 };
-static const unsigned char file_104[] = {
+static const unsigned char file_103[] = {
 #embed "../../Web/sdk/model/timetoken.js"
 };
-static const unsigned char file_105[] = {
+static const unsigned char file_104[] = {
 #embed "../../Web/sdk/model/token-bucket.js"
 };
-static const unsigned char file_106[] = {
+static const unsigned char file_105[] = {
 #embed "../../Web/sdk/push-worker.js"
 };
-static const unsigned char file_107[] = {
+static const unsigned char file_106[] = {
 #embed "../../Web/declarations/scrollback.d.ts"
 };
-static const unsigned char file_108[] = {
+static const unsigned char file_107[] = {
 #embed "../../Web/sdk/scrollback.js"
 };
-static const unsigned char file_109[] = {
+static const unsigned char file_108[] = {
 #embed "../../Web/sdk/store/checkpoint.js"
 };
-static const unsigned char file_110[] = {
+static const unsigned char file_109[] = {
 #embed "../../Web/sdk/store/counts.js"
 };
-static const unsigned char file_111[] = {
+static const unsigned char file_110[] = {
 #embed "../../Web/sdk/store/database.js"
 };
-static const unsigned char file_112[] = {
-#embed "../../Web/sdk/store/delivery.js"
-};
-static const unsigned char file_113[] = {
+static const unsigned char file_111[] = {
 #embed "../../Web/sdk/store/drafts.js"
 };
-static const unsigned char file_114[] = {
+static const unsigned char file_112[] = {
 #embed "../../Web/sdk/store/entry.js"
 };
-static const unsigned char file_115[] = {
-#embed "../../Web/sdk/store/files.js"
-};
-static const unsigned char file_116[] = {
+static const unsigned char file_113[] = {
 #embed "../../Web/sdk/store/history.js"
 };
-static const unsigned char file_117[] = {
+static const unsigned char file_114[] = {
 #embed "../../Web/sdk/store/log.js"
 };
-static const unsigned char file_118[] = {
+static const unsigned char file_115[] = {
 #embed "../../Web/sdk/store/meta.js"
 };
-static const unsigned char file_119[] = {
+static const unsigned char file_116[] = {
 #embed "../../Web/sdk/store/outbox.js"
 };
-static const unsigned char file_120[] = {
+static const unsigned char file_117[] = {
 #embed "../../Web/sdk/store/people.js"
 };
-static const unsigned char file_121[] = {
+static const unsigned char file_118[] = {
 #embed "../../Web/sdk/store/recents.js"
 };
-static const unsigned char file_122[] = {
+static const unsigned char file_119[] = {
 #embed "../../Web/sdk/store/records.js"
 };
-static const unsigned char file_123[] = {
+static const unsigned char file_120[] = {
 #embed "../../Web/sdk/store/settings.js"
 };
-static const unsigned char file_124[] = {
+static const unsigned char file_121[] = {
 #embed "../../Web/sdk/store/store.js"
 };
-static const unsigned char file_125[] = {
+static const unsigned char file_122[] = {
 #embed "../../Web/sdk/store/threads.js"
 };
-static const unsigned char file_126[] = {
+static const unsigned char file_123[] = {
 #embed "../../Web/sdk/sync/backoff.js"
 };
-static const unsigned char file_127[] = {
+static const unsigned char file_124[] = {
 #embed "../../Web/sdk/sync/connection-lifecycle.js"
 };
-static const unsigned char file_128[] = {
+static const unsigned char file_125[] = {
 #embed "../../Web/sdk/sync/delivery-reports.js"
 };
-static const unsigned char file_129[] = {
+static const unsigned char file_126[] = {
 #embed "../../Web/sdk/sync/delivery-state.js"
 };
-static const unsigned char file_130[] = {
+static const unsigned char file_127[] = {
 #embed "../../Web/sdk/sync/gap-fill.js"
 };
-static const unsigned char file_131[] = {
+static const unsigned char file_128[] = {
 #embed "../../Web/sdk/sync/head-fetches.js"
 };
-static const unsigned char file_132[] = {
+static const unsigned char file_129[] = {
 #embed "../../Web/sdk/sync/live-event.js"
 };
-static const unsigned char file_133[] = {
+static const unsigned char file_130[] = {
 #embed "../../Web/sdk/sync/log-edit.js"
 };
-static const unsigned char file_134[] = {
+static const unsigned char file_131[] = {
 #embed "../../Web/sdk/sync/log-state.js"
 };
-static const unsigned char file_135[] = {
+static const unsigned char file_132[] = {
 #embed "../../Web/sdk/sync/outbox-item.js"
 };
-static const unsigned char file_136[] = {
+static const unsigned char file_133[] = {
 #embed "../../Web/sdk/sync/outbox.js"
 };
-static const unsigned char file_137[] = {
+static const unsigned char file_134[] = {
 #embed "../../Web/sdk/sync/own-typing.js"
 };
-static const unsigned char file_138[] = {
+static const unsigned char file_135[] = {
 #embed "../../Web/sdk/sync/read-state.js"
 };
-static const unsigned char file_139[] = {
+static const unsigned char file_136[] = {
 #embed "../../Web/sdk/sync/received-ids.js"
 };
-static const unsigned char file_140[] = {
+static const unsigned char file_137[] = {
 #embed "../../Web/sdk/sync/recent-entry.js"
 };
-static const unsigned char file_141[] = {
+static const unsigned char file_138[] = {
 #embed "../../Web/sdk/sync/resume-state.js"
 };
-static const unsigned char file_142[] = {
+static const unsigned char file_139[] = {
 #embed "../../Web/sdk/sync/typing-users.js"
 };
-static const unsigned char file_143[] = {
-#embed "../../Web/sdk/wire/drafts.js"
-};
-static const unsigned char file_144[] = {
+static const unsigned char file_140[] = {
 #embed "../../Web/sdk/wire/frames.js"
 };
-static const unsigned char file_145[] = {
-#embed "../../Web/sdk/wire/json.js"
-};
-static const unsigned char file_146[] = {
+static const unsigned char file_141[] = {
 #embed "../../Web/sdk/wire/requests.js"
-};
-static const unsigned char file_147[] = {
-#embed "../../Web/sdk/wire/threads.js"
 };
 
 static const embedded_web_file files[] = {
@@ -499,104 +481,98 @@ static const embedded_web_file files[] = {
     {"/chat/parts/new-conversation.js", {file_47, sizeof file_47}},
     {"/chat/parts/new-poll.js", {file_48, sizeof file_48}},
     {"/chat/parts/panel.js", {file_49, sizeof file_49}},
-    {"/chat/parts/search-panel.js", {file_50, sizeof file_50}},
-    {"/chat/parts/settings-dialog.js", {file_51, sizeof file_51}},
-    {"/chat/parts/sign-in.js", {file_52, sizeof file_52}},
-    {"/chat/parts/thread-panel.js", {file_53, sizeof file_53}},
-    {"/chat/parts/threads-panel.js", {file_54, sizeof file_54}},
-    {"/chat/parts/timeline-view.js", {file_55, sizeof file_55}},
-    {"/chat/session.js", {file_56, sizeof file_56}},
-    {"/chat/style.css", {file_57, sizeof file_57}},
-    {"/chat/support/dom.js", {file_58, sizeof file_58}},
-    {"/chat/support/links.js", {file_59, sizeof file_59}},
-    {"/chat/support/people.js", {file_60, sizeof file_60}},
-    {"/chat/support/settings.js", {file_61, sizeof file_61}},
-    {"/chat/support/text.js", {file_62, sizeof file_62}},
-    {"/chat/texts/en.js", {file_63, sizeof file_63}},
-    {"/chat/texts/zh.js", {file_64, sizeof file_64}},
-    {"/sdk/client/chat-client.js", {file_65, sizeof file_65}},
-    {"/sdk/client/conversation.js", {file_66, sizeof file_66}},
-    {"/sdk/client/core.js", {file_67, sizeof file_67}},
-    {"/sdk/client/delivery-driver.js", {file_68, sizeof file_68}},
+    {"/chat/parts/screens.js", {file_50, sizeof file_50}},
+    {"/chat/parts/search-panel.js", {file_51, sizeof file_51}},
+    {"/chat/parts/settings-dialog.js", {file_52, sizeof file_52}},
+    {"/chat/parts/sign-in.js", {file_53, sizeof file_53}},
+    {"/chat/parts/thread-panel.js", {file_54, sizeof file_54}},
+    {"/chat/parts/threads-panel.js", {file_55, sizeof file_55}},
+    {"/chat/parts/timeline-view.js", {file_56, sizeof file_56}},
+    {"/chat/session.js", {file_57, sizeof file_57}},
+    {"/chat/style.css", {file_58, sizeof file_58}},
+    {"/chat/support/dom.js", {file_59, sizeof file_59}},
+    {"/chat/support/links.js", {file_60, sizeof file_60}},
+    {"/chat/support/people.js", {file_61, sizeof file_61}},
+    {"/chat/support/settings.js", {file_62, sizeof file_62}},
+    {"/chat/support/text.js", {file_63, sizeof file_63}},
+    {"/chat/texts/en.js", {file_64, sizeof file_64}},
+    {"/chat/texts/zh.js", {file_65, sizeof file_65}},
+    {"/sdk/client/chat-client.js", {file_66, sizeof file_66}},
+    {"/sdk/client/conversation.js", {file_67, sizeof file_67}},
+    {"/sdk/client/core.js", {file_68, sizeof file_68}},
     {"/sdk/client/drafts-driver.js", {file_69, sizeof file_69}},
     {"/sdk/client/driver.js", {file_70, sizeof file_70}},
     {"/sdk/client/files.js", {file_71, sizeof file_71}},
     {"/sdk/client/live-state.js", {file_72, sizeof file_72}},
     {"/sdk/client/live-view.js", {file_73, sizeof file_73}},
-    {"/sdk/client/local-run.js", {file_74, sizeof file_74}},
-    {"/sdk/client/mailbox.js", {file_75, sizeof file_75}},
-    {"/sdk/client/observable.js", {file_76, sizeof file_76}},
-    {"/sdk/client/outbox-driver.js", {file_77, sizeof file_77}},
-    {"/sdk/client/outbox-frames.js", {file_78, sizeof file_78}},
-    {"/sdk/client/pending-changes.js", {file_79, sizeof file_79}},
-    {"/sdk/client/push-driver.js", {file_80, sizeof file_80}},
-    {"/sdk/client/push.js", {file_81, sizeof file_81}},
-    {"/sdk/client/send-handle.js", {file_82, sizeof file_82}},
-    {"/sdk/client/settings-driver.js", {file_83, sizeof file_83}},
-    {"/sdk/client/sync-driver.js", {file_84, sizeof file_84}},
-    {"/sdk/client/tabs.js", {file_85, sizeof file_85}},
-    {"/sdk/client/threads.js", {file_86, sizeof file_86}},
-    {"/sdk/client/timeline-window.js", {file_87, sizeof file_87}},
-    {"/sdk/client/timeline.js", {file_88, sizeof file_88}},
-    {"/sdk/client/transport.js", {file_89, sizeof file_89}},
-    {"/sdk/client/uploads.js", {file_90, sizeof file_90}},
-    {"/sdk/model/conversation-head.js", {file_91, sizeof file_91}},
-    {"/sdk/model/conversation-id.js", {file_92, sizeof file_92}},
-    {"/sdk/model/conversation-kind.js", {file_93, sizeof file_93}},
-    {"/sdk/model/decode.js", {file_94, sizeof file_94}},
-    {"/sdk/model/errors.js", {file_95, sizeof file_95}},
-    {"/sdk/model/limits.js", {file_96, sizeof file_96}},
-    {"/sdk/model/log.js", {file_97, sizeof file_97}},
-    {"/sdk/model/message-content.js", {file_98, sizeof file_98}},
-    {"/sdk/model/message-id.js", {file_99, sizeof file_99}},
-    {"/sdk/model/message-type.js", {file_100, sizeof file_100}},
-    {"/sdk/model/message.js", {file_101, sizeof file_101}},
-    {"/sdk/model/seq-range-set.js", {file_102, sizeof file_102}},
-    {"/sdk/model/text.js", {file_103, sizeof file_103}},
-    {"/sdk/model/timetoken.js", {file_104, sizeof file_104}},
-    {"/sdk/model/token-bucket.js", {file_105, sizeof file_105}},
-    {"/sdk/push-worker.js", {file_106, sizeof file_106}},
-    {"/sdk/scrollback.d.ts", {file_107, sizeof file_107}},
-    {"/sdk/scrollback.js", {file_108, sizeof file_108}},
-    {"/sdk/store/checkpoint.js", {file_109, sizeof file_109}},
-    {"/sdk/store/counts.js", {file_110, sizeof file_110}},
-    {"/sdk/store/database.js", {file_111, sizeof file_111}},
-    {"/sdk/store/delivery.js", {file_112, sizeof file_112}},
-    {"/sdk/store/drafts.js", {file_113, sizeof file_113}},
-    {"/sdk/store/entry.js", {file_114, sizeof file_114}},
-    {"/sdk/store/files.js", {file_115, sizeof file_115}},
-    {"/sdk/store/history.js", {file_116, sizeof file_116}},
-    {"/sdk/store/log.js", {file_117, sizeof file_117}},
-    {"/sdk/store/meta.js", {file_118, sizeof file_118}},
-    {"/sdk/store/outbox.js", {file_119, sizeof file_119}},
-    {"/sdk/store/people.js", {file_120, sizeof file_120}},
-    {"/sdk/store/recents.js", {file_121, sizeof file_121}},
-    {"/sdk/store/records.js", {file_122, sizeof file_122}},
-    {"/sdk/store/settings.js", {file_123, sizeof file_123}},
-    {"/sdk/store/store.js", {file_124, sizeof file_124}},
-    {"/sdk/store/threads.js", {file_125, sizeof file_125}},
-    {"/sdk/sync/backoff.js", {file_126, sizeof file_126}},
-    {"/sdk/sync/connection-lifecycle.js", {file_127, sizeof file_127}},
-    {"/sdk/sync/delivery-reports.js", {file_128, sizeof file_128}},
-    {"/sdk/sync/delivery-state.js", {file_129, sizeof file_129}},
-    {"/sdk/sync/gap-fill.js", {file_130, sizeof file_130}},
-    {"/sdk/sync/head-fetches.js", {file_131, sizeof file_131}},
-    {"/sdk/sync/live-event.js", {file_132, sizeof file_132}},
-    {"/sdk/sync/log-edit.js", {file_133, sizeof file_133}},
-    {"/sdk/sync/log-state.js", {file_134, sizeof file_134}},
-    {"/sdk/sync/outbox-item.js", {file_135, sizeof file_135}},
-    {"/sdk/sync/outbox.js", {file_136, sizeof file_136}},
-    {"/sdk/sync/own-typing.js", {file_137, sizeof file_137}},
-    {"/sdk/sync/read-state.js", {file_138, sizeof file_138}},
-    {"/sdk/sync/received-ids.js", {file_139, sizeof file_139}},
-    {"/sdk/sync/recent-entry.js", {file_140, sizeof file_140}},
-    {"/sdk/sync/resume-state.js", {file_141, sizeof file_141}},
-    {"/sdk/sync/typing-users.js", {file_142, sizeof file_142}},
-    {"/sdk/wire/drafts.js", {file_143, sizeof file_143}},
-    {"/sdk/wire/frames.js", {file_144, sizeof file_144}},
-    {"/sdk/wire/json.js", {file_145, sizeof file_145}},
-    {"/sdk/wire/requests.js", {file_146, sizeof file_146}},
-    {"/sdk/wire/threads.js", {file_147, sizeof file_147}},
+    {"/sdk/client/mailbox.js", {file_74, sizeof file_74}},
+    {"/sdk/client/observable.js", {file_75, sizeof file_75}},
+    {"/sdk/client/outbox-driver.js", {file_76, sizeof file_76}},
+    {"/sdk/client/outbox-frames.js", {file_77, sizeof file_77}},
+    {"/sdk/client/pending-changes.js", {file_78, sizeof file_78}},
+    {"/sdk/client/push-driver.js", {file_79, sizeof file_79}},
+    {"/sdk/client/push.js", {file_80, sizeof file_80}},
+    {"/sdk/client/send-handle.js", {file_81, sizeof file_81}},
+    {"/sdk/client/settings-driver.js", {file_82, sizeof file_82}},
+    {"/sdk/client/sync-driver.js", {file_83, sizeof file_83}},
+    {"/sdk/client/tabs.js", {file_84, sizeof file_84}},
+    {"/sdk/client/threads.js", {file_85, sizeof file_85}},
+    {"/sdk/client/timeline-window.js", {file_86, sizeof file_86}},
+    {"/sdk/client/timeline.js", {file_87, sizeof file_87}},
+    {"/sdk/client/transport.js", {file_88, sizeof file_88}},
+    {"/sdk/client/uploads.js", {file_89, sizeof file_89}},
+    {"/sdk/model/conversation-head.js", {file_90, sizeof file_90}},
+    {"/sdk/model/conversation-id.js", {file_91, sizeof file_91}},
+    {"/sdk/model/conversation-kind.js", {file_92, sizeof file_92}},
+    {"/sdk/model/decode.js", {file_93, sizeof file_93}},
+    {"/sdk/model/errors.js", {file_94, sizeof file_94}},
+    {"/sdk/model/limits.js", {file_95, sizeof file_95}},
+    {"/sdk/model/log.js", {file_96, sizeof file_96}},
+    {"/sdk/model/message-content.js", {file_97, sizeof file_97}},
+    {"/sdk/model/message-id.js", {file_98, sizeof file_98}},
+    {"/sdk/model/message-type.js", {file_99, sizeof file_99}},
+    {"/sdk/model/message.js", {file_100, sizeof file_100}},
+    {"/sdk/model/seq-range-set.js", {file_101, sizeof file_101}},
+    {"/sdk/model/text.js", {file_102, sizeof file_102}},
+    {"/sdk/model/timetoken.js", {file_103, sizeof file_103}},
+    {"/sdk/model/token-bucket.js", {file_104, sizeof file_104}},
+    {"/sdk/push-worker.js", {file_105, sizeof file_105}},
+    {"/sdk/scrollback.d.ts", {file_106, sizeof file_106}},
+    {"/sdk/scrollback.js", {file_107, sizeof file_107}},
+    {"/sdk/store/checkpoint.js", {file_108, sizeof file_108}},
+    {"/sdk/store/counts.js", {file_109, sizeof file_109}},
+    {"/sdk/store/database.js", {file_110, sizeof file_110}},
+    {"/sdk/store/drafts.js", {file_111, sizeof file_111}},
+    {"/sdk/store/entry.js", {file_112, sizeof file_112}},
+    {"/sdk/store/history.js", {file_113, sizeof file_113}},
+    {"/sdk/store/log.js", {file_114, sizeof file_114}},
+    {"/sdk/store/meta.js", {file_115, sizeof file_115}},
+    {"/sdk/store/outbox.js", {file_116, sizeof file_116}},
+    {"/sdk/store/people.js", {file_117, sizeof file_117}},
+    {"/sdk/store/recents.js", {file_118, sizeof file_118}},
+    {"/sdk/store/records.js", {file_119, sizeof file_119}},
+    {"/sdk/store/settings.js", {file_120, sizeof file_120}},
+    {"/sdk/store/store.js", {file_121, sizeof file_121}},
+    {"/sdk/store/threads.js", {file_122, sizeof file_122}},
+    {"/sdk/sync/backoff.js", {file_123, sizeof file_123}},
+    {"/sdk/sync/connection-lifecycle.js", {file_124, sizeof file_124}},
+    {"/sdk/sync/delivery-reports.js", {file_125, sizeof file_125}},
+    {"/sdk/sync/delivery-state.js", {file_126, sizeof file_126}},
+    {"/sdk/sync/gap-fill.js", {file_127, sizeof file_127}},
+    {"/sdk/sync/head-fetches.js", {file_128, sizeof file_128}},
+    {"/sdk/sync/live-event.js", {file_129, sizeof file_129}},
+    {"/sdk/sync/log-edit.js", {file_130, sizeof file_130}},
+    {"/sdk/sync/log-state.js", {file_131, sizeof file_131}},
+    {"/sdk/sync/outbox-item.js", {file_132, sizeof file_132}},
+    {"/sdk/sync/outbox.js", {file_133, sizeof file_133}},
+    {"/sdk/sync/own-typing.js", {file_134, sizeof file_134}},
+    {"/sdk/sync/read-state.js", {file_135, sizeof file_135}},
+    {"/sdk/sync/received-ids.js", {file_136, sizeof file_136}},
+    {"/sdk/sync/recent-entry.js", {file_137, sizeof file_137}},
+    {"/sdk/sync/resume-state.js", {file_138, sizeof file_138}},
+    {"/sdk/sync/typing-users.js", {file_139, sizeof file_139}},
+    {"/sdk/wire/frames.js", {file_140, sizeof file_140}},
+    {"/sdk/wire/requests.js", {file_141, sizeof file_141}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

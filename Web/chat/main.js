@@ -1,8 +1,5 @@
 // @ts-check
 import { ChatClient } from "../sdk/scrollback.js";
-import { showDemo } from "./demo.js";
-import { ChatApp } from "./parts/app.js";
-import { showSignIn } from "./parts/sign-in.js";
 import { embeddedSession, isEmbedded, notifyParent, onParentMessage, ownSession } from "./session.js";
 import { applyTheme } from "./support/settings.js";
 import { errorText, locale } from "./support/text.js";
@@ -19,12 +16,22 @@ const server = new URL("..", import.meta.url);
 async function openChat(session) {
   const { user, token, store } = session;
   try {
-    const client = await ChatClient.open({ server, user, token, store, sharesPresence: true });
+    // The parts of the page load while the browser opens the store.
+    const [client, { ChatApp }] = await Promise.all([
+      ChatClient.open({ server, user, token, store, sharesPresence: true }),
+      import("./parts/app.js"),
+    ]);
     if (session.isEmbedded) connectToParent(client);
     document.body.replaceChildren(new ChatApp(client, session));
   } catch (error) {
-    showSignIn(errorText(error), openChat);
+    await signIn(errorText(error));
   }
+}
+
+/** @param {string | null} error Why the last attempt failed. */
+async function signIn(error) {
+  const { showSignIn } = await import("./parts/sign-in.js");
+  showSignIn(error, openChat);
 }
 
 /**
@@ -50,4 +57,4 @@ function connectToParent(client) {
 
 const session = isEmbedded ? await embeddedSession() : ownSession();
 if (session) await openChat(session);
-else if (!await showDemo(server)) showSignIn(null, openChat);
+else if (!await (await import("./demo.js")).showDemo(server)) await signIn(null);

@@ -282,15 +282,6 @@ declare module "scrollback/model/text" {
      */
     export function compareText(a: string, b: string): number;
     /**
-     * Checks the name of a user, a conversation or a file: one name can't be displayed as another.
-     *
-     * @param {string} text
-     * @param {string} parameter The name of the parameter in the error.
-     * @throws {ScrollbackError} `invalid-parameter` if the text has a control character, a line separator, a character that
-     *   overrides the direction of text, or an embedding or isolate that is not closed in the text.
-     */
-    export function checkDisplayText(text: string, parameter: string): void;
-    /**
      * Validates an application-defined name of a user, group, community, channel, room or service.
      *
      * @param {string} text 1 to 128 bytes of UTF-8 in Unicode normalization form C, without control characters, characters
@@ -653,6 +644,142 @@ declare module "scrollback/model/timetoken" {
      */
     export type Epoch = string;
 }
+declare module "scrollback/model/log" {
+    export function isSamePosition(a: LogPosition, b: LogPosition): boolean;
+    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
+    export type Message = import("scrollback/model/message").Message;
+    export type MessageAction = import("scrollback/model/message").MessageAction;
+    export type Seq = import("scrollback/model/seq-range-set").Seq;
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type SeqRangeSet = import("scrollback/model/seq-range-set").SeqRangeSet;
+    export type Epoch = import("scrollback/model/timetoken").Epoch;
+    /**
+     * The sequence numbers that a page covers.
+     */
+    export type Coverage = {
+        /**
+         * The lowest covered sequence number.
+         */
+        lower: Seq;
+        /**
+         * The highest covered sequence number; `lower - 1` if the page covers none.
+         */
+        upper: Seq;
+        /**
+         * The covered sequence numbers that this reader can never see.
+         */
+        deletedRanges: SeqRangeSet;
+    };
+    /**
+     * The state of a log as one reader may see it.
+     */
+    export type LogHead = {
+        epoch: Epoch;
+        /**
+         * The reader's view, a counter that increases when the visible part of the past changes.
+         */
+        view: number;
+        /**
+         * The newest sequence number that the reader may see; 0 for none.
+         */
+        head: Seq;
+        /**
+         * The lowest sequence number that may still have a message; `head + 1` if none has.
+         */
+        firstSeq: Seq;
+        /**
+         * The counted index at `head`.
+         */
+        countedIndex: number;
+        /**
+         * The newest revision.
+         */
+        rev: number;
+    };
+    /**
+     * A page as the server returns it.
+     */
+    export type LogPage = {
+        messages: readonly Message[];
+        coverage: Coverage;
+        /**
+         * Whether a filter omitted messages: the coverage was then only scanned and does not
+         * close gaps.
+         */
+        isFiltered: boolean;
+        /**
+         * The cursor of older messages.
+         */
+        older: string | null;
+        /**
+         * The cursor of newer messages.
+         */
+        newer: string | null;
+        state: LogHead;
+        /**
+         * The first actions of each message, if the query requested actions.
+         */
+        actions: readonly MessageAction[];
+    };
+    /**
+     * An entry in the change log of a conversation: a change to stored messages.
+     *
+     * - `message`: the current state of an edited or recalled message
+     * - `removed`: a range of sequence numbers that was permanently deleted
+     * - `invisible`: a change to something that this reader may not see
+     */
+    export type LogChange = {
+        type: "message";
+        rev: number;
+        message: Message;
+    } | {
+        type: "removed";
+        rev: number;
+        range: readonly [lower: number, upper: number];
+    } | {
+        type: "invisible";
+        rev: number;
+    };
+    /**
+     * A device's position in one log, from which `sync` continues.
+     */
+    export type LogPosition = {
+        conversation: ConversationID;
+        epoch: Epoch;
+        view: number;
+        /**
+         * The newest sequence number that the device knows.
+         */
+        seq: Seq;
+        /**
+         * The newest revision that the device has applied.
+         */
+        rev: number;
+    };
+    /**
+     * The answer of `sync` for one conversation.
+     */
+    export type LogSync = {
+        /**
+         * The missed messages, as far as they fit. If more than 500 messages were missed, the page has
+         * the newest of them and a gap remains below.
+         */
+        page: LogPage;
+        /**
+         * The changes after the position's `rev`, in order, at most 500.
+         */
+        changes: readonly LogChange[];
+        /**
+         * The newest revision that the answer covers.
+         */
+        changedThrough: number;
+        /**
+         * Whether the server no longer has changes that the device missed, so the device must
+         * load the log again.
+         */
+        mustRefetch: boolean;
+    };
+}
 declare module "scrollback/model/seq-range-set" {
     /**
      * The sequence number of a message in its conversation.
@@ -675,6 +802,7 @@ declare module "scrollback/model/seq-range-set" {
      * @returns {SeqRange | null}
      */
     export function intersection(a: SeqRange, b: SeqRange): SeqRange | null;
+    export function coveredRange({ lower, upper }: import("scrollback/model/log").Coverage): SeqRange | null;
     /**
      * A set of sequence numbers, stored as sorted ranges that neither overlap nor touch.
      *
@@ -1169,6 +1297,18 @@ declare module "scrollback/model/message-content" {
      * @property {string | undefined} [name] The name of the place, at most 1 KiB of UTF-8.
      */
     /**
+     * A preview of a web page to which a text links, so that readers can show it without a request to the page.
+     *
+     * Show the host of the link beside the title, because the sender can write any title.
+     *
+     * @typedef {object} LinkPreview
+     * @property {string} url The link as it stands in the text: an `http` or `https` URL of at most 2,048 bytes.
+     * @property {string} title The title of the page, 1...256 bytes of UTF-8.
+     * @property {string | undefined} [description] The description of the page, 1...1,024 bytes of UTF-8.
+     * @property {string | undefined} [site] The name of the website, 1...128 bytes of UTF-8.
+     * @property {string | undefined} [picture] A JPEG file of at most 12,288 bytes, in base64.
+     */
+    /**
      * A question with options that users vote for.
      *
      * @typedef {object} Poll
@@ -1201,8 +1341,11 @@ declare module "scrollback/model/message-content" {
          * Returns plain text content.
          *
          * @param {string} text
+         * @param {{ preview?: LinkPreview | undefined }} [options] The preview of a page to which the text links.
          */
-        static text(text: string): MessageContent;
+        static text(text: string, { preview }?: {
+            preview?: LinkPreview | undefined;
+        } | undefined): MessageContent;
         /**
          * Returns content of an application-defined type.
          *
@@ -1265,6 +1408,12 @@ declare module "scrollback/model/message-content" {
          */
         get quote(): Quote | null;
         /**
+         * The preview of a link, if the content is a text with one.
+         *
+         * @returns {LinkPreview | null}
+         */
+        get linkPreview(): LinkPreview | null;
+        /**
          * The poll, if the content is one.
          *
          * @returns {Required<Poll> | null}
@@ -1320,6 +1469,33 @@ declare module "scrollback/model/message-content" {
          * The name of the place, at most 1 KiB of UTF-8.
          */
         name?: string | undefined;
+    };
+    /**
+     * A preview of a web page to which a text links, so that readers can show it without a request to the page.
+     *
+     * Show the host of the link beside the title, because the sender can write any title.
+     */
+    export type LinkPreview = {
+        /**
+         * The link as it stands in the text: an `http` or `https` URL of at most 2,048 bytes.
+         */
+        url: string;
+        /**
+         * The title of the page, 1...256 bytes of UTF-8.
+         */
+        title: string;
+        /**
+         * The description of the page, 1...1,024 bytes of UTF-8.
+         */
+        description?: string | undefined;
+        /**
+         * The name of the website, 1...128 bytes of UTF-8.
+         */
+        site?: string | undefined;
+        /**
+         * A JPEG file of at most 12,288 bytes, in base64.
+         */
+        picture?: string | undefined;
     };
     /**
      * A question with options that users vote for.
@@ -1385,143 +1561,6 @@ declare module "scrollback/model/message-content" {
             width: number;
             height: number;
         } | undefined;
-    };
-}
-declare module "scrollback/model/log" {
-    export function coveredRange({ lower, upper }: Coverage): import("scrollback/model/seq-range-set").SeqRange | null;
-    export function isSamePosition(a: LogPosition, b: LogPosition): boolean;
-    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
-    export type Message = import("scrollback/model/message").Message;
-    export type MessageAction = import("scrollback/model/message").MessageAction;
-    export type Seq = import("scrollback/model/seq-range-set").Seq;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type SeqRangeSet = import("scrollback/model/seq-range-set").SeqRangeSet;
-    export type Epoch = import("scrollback/model/timetoken").Epoch;
-    /**
-     * The sequence numbers that a page covers.
-     */
-    export type Coverage = {
-        /**
-         * The lowest covered sequence number.
-         */
-        lower: Seq;
-        /**
-         * The highest covered sequence number; `lower - 1` if the page covers none.
-         */
-        upper: Seq;
-        /**
-         * The covered sequence numbers that this reader can never see.
-         */
-        deletedRanges: SeqRangeSet;
-    };
-    /**
-     * The state of a log as one reader may see it.
-     */
-    export type LogHead = {
-        epoch: Epoch;
-        /**
-         * The reader's view, a counter that increases when the visible part of the past changes.
-         */
-        view: number;
-        /**
-         * The newest sequence number that the reader may see; 0 for none.
-         */
-        head: Seq;
-        /**
-         * The lowest sequence number that may still have a message; `head + 1` if none has.
-         */
-        firstSeq: Seq;
-        /**
-         * The counted index at `head`.
-         */
-        countedIndex: number;
-        /**
-         * The newest revision.
-         */
-        rev: number;
-    };
-    /**
-     * A page as the server returns it.
-     */
-    export type LogPage = {
-        messages: readonly Message[];
-        coverage: Coverage;
-        /**
-         * Whether a filter omitted messages: the coverage was then only scanned and does not
-         * close gaps.
-         */
-        isFiltered: boolean;
-        /**
-         * The cursor of older messages.
-         */
-        older: string | null;
-        /**
-         * The cursor of newer messages.
-         */
-        newer: string | null;
-        state: LogHead;
-        /**
-         * The first actions of each message, if the query requested actions.
-         */
-        actions: readonly MessageAction[];
-    };
-    /**
-     * An entry in the change log of a conversation: a change to stored messages.
-     *
-     * - `message`: the current state of an edited or recalled message
-     * - `removed`: a range of sequence numbers that was permanently deleted
-     * - `invisible`: a change to something that this reader may not see
-     */
-    export type LogChange = {
-        type: "message";
-        rev: number;
-        message: Message;
-    } | {
-        type: "removed";
-        rev: number;
-        range: readonly [lower: number, upper: number];
-    } | {
-        type: "invisible";
-        rev: number;
-    };
-    /**
-     * A device's position in one log, from which `sync` continues.
-     */
-    export type LogPosition = {
-        conversation: ConversationID;
-        epoch: Epoch;
-        view: number;
-        /**
-         * The newest sequence number that the device knows.
-         */
-        seq: Seq;
-        /**
-         * The newest revision that the device has applied.
-         */
-        rev: number;
-    };
-    /**
-     * The answer of `sync` for one conversation.
-     */
-    export type LogSync = {
-        /**
-         * The missed messages, as far as they fit. If more than 500 messages were missed, the page has
-         * the newest of them and a gap remains below.
-         */
-        page: LogPage;
-        /**
-         * The changes after the position's `rev`, in order, at most 500.
-         */
-        changes: readonly LogChange[];
-        /**
-         * The newest revision that the answer covers.
-         */
-        changedThrough: number;
-        /**
-         * Whether the server no longer has changes that the device missed, so the device must
-         * load the log again.
-         */
-        mustRefetch: boolean;
     };
 }
 declare module "scrollback/model/conversation-head" {
@@ -1919,11 +1958,6 @@ declare module "scrollback/model/decode" {
      * @returns {ConversationHead}
      */
     export function decodeHead(value: unknown): ConversationHead;
-    /**
-     * @param {unknown} value
-     * @returns {LogPosition}
-     */
-    export function decodePosition(value: unknown): LogPosition;
     export function isStoredMessage(json: JSONObject): boolean;
     export function decodeLogHead(json: JSONObject): LogHead;
     export function decodeSync(json: JSONObject): LogSync;
@@ -1936,7 +1970,6 @@ declare module "scrollback/model/decode" {
     export type LogChange = import("scrollback/model/log").LogChange;
     export type LogHead = import("scrollback/model/log").LogHead;
     export type LogPage = import("scrollback/model/log").LogPage;
-    export type LogPosition = import("scrollback/model/log").LogPosition;
     export type LogSync = import("scrollback/model/log").LogSync;
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
     export type MessageTraits = import("scrollback/model/message-type").MessageTraits;
@@ -2093,7 +2126,17 @@ declare module "scrollback/store/database" {
          */
         allOf(store: StoreName, index: string, range?: IDBValidKey | IDBKeyRange | null | undefined, limit?: number | undefined): Promise<any[]>;
         /**
-         * Returns values in descending order until the consumer has enough.
+         * Returns the last values of a store or an index. It makes three requests, and not one for each value as a cursor.
+         *
+         * @param {StoreName} store
+         * @param {string | null} index An index whose keys are unique; `null` for the store itself.
+         * @param {IDBKeyRange | null} range
+         * @param {number} limit At least 1.
+         * @returns {Promise<any[]>} The values in descending order of their keys.
+         */
+        newest(store: StoreName, index: string | null, range: IDBKeyRange | null, limit: number): Promise<any[]>;
+        /**
+         * Returns values in descending order until the consumer has enough. Use it if the first values are likely enough.
          *
          * @param {StoreName} store
          * @param {string | null} index
@@ -2104,31 +2147,24 @@ declare module "scrollback/store/database" {
         descend(store: StoreName, index: string | null, range: IDBValidKey | IDBKeyRange | null, take: (value: any) => boolean): Promise<void>;
         /**
          * @param {StoreName} store
-         * @param {string} index
-         * @param {IDBValidKey | IDBKeyRange} range
-         * @returns {Promise<number>}
+         * @returns {Promise<number>} The number of values.
          */
-        countOf(store: StoreName, index: string, range: IDBValidKey | IDBKeyRange): Promise<number>;
+        count(store: StoreName): Promise<number>;
         /**
+         * Stores a value. Later requests of the transaction see it, and a failure fails the transaction.
+         *
          * @param {StoreName} store
          * @param {any} value
          * @param {IDBValidKey} [key] The key, for stores whose values have none.
-         * @returns {Promise<void>}
          */
-        put(store: StoreName, value: any, key?: IDBValidKey | undefined): Promise<void>;
+        put(store: StoreName, value: any, key?: IDBValidKey | undefined): void;
         /**
-         * Stores values without waiting for each of them; a failure fails the transaction.
+         * Deletes values. Later requests of the transaction see it, and a failure fails the transaction.
          *
          * @param {StoreName} store
-         * @param {any[]} values
-         */
-        putAll(store: StoreName, values: any[]): void;
-        /**
-         * @param {StoreName} store
          * @param {IDBValidKey | IDBKeyRange} range
-         * @returns {Promise<void>}
          */
-        delete(store: StoreName, range: IDBValidKey | IDBKeyRange): Promise<void>;
+        delete(store: StoreName, range: IDBValidKey | IDBKeyRange): void;
         #private;
     }
     /** The database of one client. */
@@ -2160,21 +2196,24 @@ declare module "scrollback/store/database" {
          * Reads from one snapshot.
          *
          * @template Result
-         * @param {(transaction: Transaction) => Promise<Result>} body
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
          * @returns {Promise<Result>}
          */
-        read<Result>(body: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+        read<Result>(body: (transaction: Transaction) => Result | Promise<Result>, stores?: StoreName[] | undefined): Promise<Result>;
         /**
          * Runs `body` in one transaction, which is committed when the promise resolves.
          *
          * @template Result
-         * @param {(transaction: Transaction) => Promise<Result>} body
-         * @param {{isDurable?: boolean}} [options] `isDurable` waits until the data is on the disk, so that it survives a
-         *   crash of the system.
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {{isDurable?: boolean, stores?: StoreName[]}} [options] `isDurable` waits until the data is on the disk, so
+         *   that it survives a crash of the system. `stores` are the object stores that `body` uses; by default all. Writes
+         *   wait for earlier transactions with the same object stores, and later ones wait for them.
          * @returns {Promise<Result>}
          */
-        write<Result_1>(body: (transaction: Transaction) => Promise<Result_1>, { isDurable }?: {
+        write<Result_1>(body: (transaction: Transaction) => Result_1 | Promise<Result_1>, { isDurable, stores }?: {
             isDurable?: boolean | undefined;
+            stores?: StoreName[] | undefined;
         } | undefined): Promise<Result_1>;
         close(): void;
         #private;
@@ -2196,56 +2235,6 @@ declare module "scrollback/store/database" {
      */
     export type StoreName = "meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people";
     import { ScrollbackError } from "scrollback/model/errors";
-}
-declare module "scrollback/store/files" {
-    /**
-     * Returns the bytes of a queued file.
-     *
-     * @param {Transaction} transaction
-     * @param {MediaID} media
-     * @returns {Promise<Blob | null>}
-     */
-    export function queuedBytes(transaction: Transaction, media: MediaID): Promise<Blob | null>;
-    /**
-     * Stores the progress of an upload, unless the message was cancelled.
-     *
-     * @param {Transaction} transaction
-     * @param {MessageID} message
-     * @param {Partial<Pick<QueuedFile, "upload" | "isDone">>} progress
-     * @returns {Promise<boolean>} Whether the message has a file.
-     */
-    export function saveUploadProgress(transaction: Transaction, message: MessageID, progress: Partial<Pick<QueuedFile, "upload" | "isDone">>): Promise<boolean>;
-    export function saveFile(transaction: Transaction, file: QueuedFile): Promise<void>;
-    export function fileOf(transaction: Transaction, message: MessageID): Promise<QueuedFile | null>;
-    export function removeFile(transaction: Transaction, message: MessageID): Promise<void>;
-    export type MediaID = import("scrollback/model/message-id").MediaID;
-    export type MessageID = import("scrollback/model/message-id").MessageID;
-    export type MessageType = import("scrollback/model/message-type").MessageType;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    /**
-     * The file of a queued message. It is deleted when the message leaves the outbox.
-     */
-    export type QueuedFile = {
-        message: MessageID;
-        /**
-         * The ID of the file on the server.
-         */
-        media: MediaID;
-        /**
-         * The type of the message.
-         */
-        type: MessageType;
-        name: string | null;
-        blob: Blob;
-        /**
-         * The path of the upload on the server; `null` before it has begun.
-         */
-        upload: string | null;
-        /**
-         * Whether the server has the file.
-         */
-        isDone: boolean;
-    };
 }
 declare module "scrollback/store/outbox" {
     /**
@@ -2337,8 +2326,28 @@ declare module "scrollback/store/outbox" {
      * @param {Transaction} transaction
      * @param {string} id
      */
-    export function removeFromOutbox(transaction: Transaction, id: string): Promise<void>;
+    export function removeFromOutbox(transaction: Transaction, id: string): void;
+    /**
+     * Returns the bytes of a queued file.
+     *
+     * @param {Transaction} transaction
+     * @param {MediaID} media
+     * @returns {Promise<Blob | null>}
+     */
+    export function queuedBytes(transaction: Transaction, media: MediaID): Promise<Blob | null>;
+    /**
+     * Stores the progress of an upload, unless the message was cancelled.
+     *
+     * @param {Transaction} transaction
+     * @param {MessageID} message
+     * @param {Partial<Pick<QueuedFile, "upload" | "isDone">>} progress
+     * @returns {Promise<boolean>} Whether the message has a file.
+     */
+    export function saveUploadProgress(transaction: Transaction, message: MessageID, progress: Partial<Pick<QueuedFile, "upload" | "isDone">>): Promise<boolean>;
     export function outboxCount(transaction: Transaction): Promise<number>;
+    export function saveFile(transaction: Transaction, file: QueuedFile): void;
+    export function fileOf(transaction: Transaction, message: MessageID): Promise<QueuedFile | null>;
+    export function removeFile(transaction: Transaction, message: MessageID): void;
     /**
      * A message that the server has not stored yet, and its progress.
      */
@@ -2348,6 +2357,9 @@ declare module "scrollback/store/outbox" {
     };
     export type Problem = import("scrollback/model/errors").Problem;
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type MediaID = import("scrollback/model/message-id").MediaID;
+    export type MessageID = import("scrollback/model/message-id").MessageID;
+    export type MessageType = import("scrollback/model/message-type").MessageType;
     export type Mentions = import("scrollback/model/message").Mentions;
     export type Submission = import("scrollback/model/message").Submission;
     export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
@@ -2454,7 +2466,317 @@ declare module "scrollback/store/outbox" {
     } | {
         type: "unconfirmed";
     };
+    /**
+     * The file of a queued message. It is deleted when the message leaves the outbox.
+     */
+    export type QueuedFile = {
+        message: MessageID;
+        /**
+         * The ID of the file on the server.
+         */
+        media: MediaID;
+        /**
+         * The type of the message.
+         */
+        type: MessageType;
+        name: string | null;
+        blob: Blob;
+        /**
+         * The path of the upload on the server; `null` before it has begun.
+         */
+        upload: string | null;
+        /**
+         * Whether the server has the file.
+         */
+        isDone: boolean;
+    };
     import { MessageContent } from "scrollback/model/message-content";
+}
+declare module "scrollback/store/meta" {
+    /** @typedef {import("scrollback/model/errors").Problem} Problem */
+    /** @typedef {import("scrollback/wire/requests").PushDevice} PushDevice */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /**
+     * The desired registration of this browser for pushes, and the parts that renew its subscription.
+     *
+     * @typedef {object} PushSubscriber
+     * @property {PushDevice} device
+     * @property {string} scope The scope of the service worker.
+     * @property {string} applicationServerKey
+     */
+    /**
+     * The state of this browser's registration for pushes.
+     *
+     * @typedef {object} PushRow
+     * @property {PushSubscriber | null} wanted `null` for no registration.
+     * @property {boolean} isAcknowledged Whether the server has accepted it, as far as the client knows.
+     * @property {Problem | null} refusal Why the server rejected it.
+     * @property {number} version The number of the change.
+     */
+    /**
+     * The values of the store `meta`.
+     *
+     * @typedef {object} Meta
+     * @property {string} user The user and the server that the store belongs to.
+     * @property {string} server
+     * @property {string} device The device ID, which is created with the store.
+     * @property {string} cursor The cursor of the last sync window.
+     * @property {boolean} isInterrupted Whether the cursor's sync pass is unfinished. Changes made since that pass began
+     *   may be missing from it, so that another pass must follow.
+     * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
+     *   messages before its first connection do not count as missed.
+     * @property {true} flushes A value that only exists to be written.
+     * @property {string} draftCursor The cursor of the last list of drafts.
+     * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
+     * @property {number} draftVersion The number of the last change of a draft on this device.
+     * @property {PushRow} push This browser's registration for pushes.
+     * @property {boolean} isRecovered Whether nothing is left of the recovery after the server's store went back.
+     * @property {string} checkpoint The newest checkpoint that covers everything in the store.
+     */
+    /**
+     * @template {keyof Meta} Name
+     * @param {Transaction} transaction
+     * @param {Name} name
+     * @returns {Promise<Meta[Name] | null>}
+     */
+    export function getMeta<Name extends keyof Meta>(transaction: Transaction, name: Name): Promise<Meta[Name] | null>;
+    /**
+     * The position at which the next sync pass begins, or an interrupted one continues.
+     *
+     * @param {Transaction} transaction
+     */
+    export function syncPoint(transaction: Transaction): Promise<{
+        cursor: string | null;
+        isInterrupted: boolean;
+        hasCompletedSync: boolean;
+    }>;
+    /**
+     * Stores the cursor of a sync window.
+     *
+     * @param {Transaction} transaction
+     * @param {string} cursor
+     * @param {boolean} isLastWindow Whether the window completes its sync pass.
+     */
+    export function saveCursor(transaction: Transaction, cursor: string, isLastWindow: boolean): void;
+    export function setMeta<Name extends keyof Meta>(transaction: Transaction, name: Name, value: Meta[Name]): void;
+    export function hasCompletedSync(transaction: Transaction): Promise<boolean>;
+    export type Problem = import("scrollback/model/errors").Problem;
+    export type PushDevice = import("scrollback/wire/requests").PushDevice;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    /**
+     * The desired registration of this browser for pushes, and the parts that renew its subscription.
+     */
+    export type PushSubscriber = {
+        device: PushDevice;
+        /**
+         * The scope of the service worker.
+         */
+        scope: string;
+        applicationServerKey: string;
+    };
+    /**
+     * The state of this browser's registration for pushes.
+     */
+    export type PushRow = {
+        /**
+         * `null` for no registration.
+         */
+        wanted: PushSubscriber | null;
+        /**
+         * Whether the server has accepted it, as far as the client knows.
+         */
+        isAcknowledged: boolean;
+        /**
+         * Why the server rejected it.
+         */
+        refusal: Problem | null;
+        /**
+         * The number of the change.
+         */
+        version: number;
+    };
+    /**
+     * The values of the store `meta`.
+     */
+    export type Meta = {
+        /**
+         * The user and the server that the store belongs to.
+         */
+        user: string;
+        server: string;
+        /**
+         * The device ID, which is created with the store.
+         */
+        device: string;
+        /**
+         * The cursor of the last sync window.
+         */
+        cursor: string;
+        /**
+         * Whether the cursor's sync pass is unfinished. Changes made since that pass began
+         * may be missing from it, so that another pass must follow.
+         */
+        isInterrupted: boolean;
+        /**
+         * Whether a sync pass was ever completed. Until then the device is new, and
+         * messages before its first connection do not count as missed.
+         */
+        hasCompletedSync: boolean;
+        /**
+         * A value that only exists to be written.
+         */
+        flushes: true;
+        /**
+         * The cursor of the last list of drafts.
+         */
+        draftCursor: string;
+        /**
+         * Whether the server has drafts that this device has not listed.
+         */
+        draftsAreBehind: boolean;
+        /**
+         * The number of the last change of a draft on this device.
+         */
+        draftVersion: number;
+        /**
+         * This browser's registration for pushes.
+         */
+        push: PushRow;
+        /**
+         * Whether nothing is left of the recovery after the server's store went back.
+         */
+        isRecovered: boolean;
+        /**
+         * The newest checkpoint that covers everything in the store.
+         */
+        checkpoint: string;
+    };
+}
+declare module "scrollback/store/drafts" {
+    /** @typedef {import("scrollback/wire/requests").SyncedDraft} SyncedDraft */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /**
+     * A text that was not sent.
+     *
+     * @typedef {object} Draft
+     * @property {string} text
+     * @property {string | null} [replyTo] The message that it replies to.
+     */
+    /**
+     * A draft in the store. A deleted draft stays as a row without a text, so that older changes of it are ignored.
+     *
+     * @typedef {object} DraftRow
+     * @property {string} conversation
+     * @property {Draft | null} draft
+     * @property {number} [rev] The user revision of the newest change of the server; 0 or none if the server has none.
+     * @property {number} [pending] The number of the change on this device that the server has not accepted.
+     */
+    /**
+     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
+     *
+     * @typedef {{type: "list", cursor: string | null}
+     *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
+     */
+    /**
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @returns {Promise<Draft | null>}
+     */
+    export function draftOf(transaction: Transaction, conversation: string): Promise<Draft | null>;
+    /**
+     * Stores the draft of a conversation that the user changed; an empty one deletes it.
+     *
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @param {Draft} draft
+     * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
+     */
+    export function saveDraft(transaction: Transaction, conversation: string, { text, replyTo }: Draft): Promise<boolean>;
+    /**
+     * Returns the next step, or `null` if this device and the server have the same drafts.
+     *
+     * A device without a cursor lists before it sends its first draft: a list without a cursor has no deletions, so a draft
+     * that another device deleted later would be sent again.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<DraftStep | null>}
+     */
+    export function nextDraftStep(transaction: Transaction): Promise<DraftStep | null>;
+    /**
+     * Ends the transmission of a draft, unless the user changed it again in the meantime.
+     *
+     * @param {Transaction} transaction
+     * @param {Extract<DraftStep, {type: "send"}>} sent
+     * @param {number | null} rev The user revision of the change; `null` if the server refused it.
+     */
+    export function draftAccepted(transaction: Transaction, { conversation, version }: Extract<DraftStep, {
+        type: "send";
+    }>, rev: number | null): Promise<void>;
+    /**
+     * Stores a draft of the server, unless this device has a newer one.
+     *
+     * @param {Transaction} transaction
+     * @param {SyncedDraft} synced
+     * @returns {Promise<boolean>} Whether the draft was stored.
+     */
+    export function applyDraft(transaction: Transaction, { conversation, draft, rev }: SyncedDraft): Promise<boolean>;
+    /**
+     * Stores a draft that another device changed at this moment.
+     *
+     * @param {Transaction} transaction
+     * @param {SyncedDraft} synced
+     * @returns {Promise<boolean>} Whether the draft was stored.
+     */
+    export function receiveDraft(transaction: Transaction, synced: SyncedDraft): Promise<boolean>;
+    /**
+     * Stores a page of the server's list.
+     *
+     * @param {Transaction} transaction
+     * @param {import("scrollback/wire/requests").DraftPage} page
+     * @returns {Promise<string[]>} The conversations whose draft changed.
+     */
+    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/requests").DraftPage): Promise<string[]>;
+    export function deleteSentDraft(transaction: Transaction, conversation: string, text: string | null): Promise<boolean>;
+    export function markDraftsBehind(transaction: Transaction): void;
+    export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    /**
+     * A text that was not sent.
+     */
+    export type Draft = {
+        text: string;
+        /**
+         * The message that it replies to.
+         */
+        replyTo?: string | null | undefined;
+    };
+    /**
+     * A draft in the store. A deleted draft stays as a row without a text, so that older changes of it are ignored.
+     */
+    export type DraftRow = {
+        conversation: string;
+        draft: Draft | null;
+        /**
+         * The user revision of the newest change of the server; 0 or none if the server has none.
+         */
+        rev?: number | undefined;
+        /**
+         * The number of the change on this device that the server has not accepted.
+         */
+        pending?: number | undefined;
+    };
+    /**
+     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
+     */
+    export type DraftStep = {
+        type: "list";
+        cursor: string | null;
+    } | {
+        type: "send";
+        conversation: string;
+        draft: Draft | null;
+        version: number;
+    };
 }
 declare module "scrollback/wire/requests" {
     /**
@@ -2504,6 +2826,13 @@ declare module "scrollback/wire/requests" {
      * @returns {FrameRequest}
      */
     export function changeState(conversation: string, change: StateChange): FrameRequest;
+    /**
+     * Reads a draft.
+     *
+     * @param {JSONObject} json
+     * @returns {SyncedDraft | null} `null` for a draft that this SDK can't read, because it is encrypted.
+     */
+    export function decodeDraft(json: JSONObject): SyncedDraft | null;
     export function getHistory(conversation: string, { before, after, around, ...others }: HistoryQuery): FrameRequest;
     export function submissionMembers({ id, content, attributes }: Submission): {
         mentions: {
@@ -2564,12 +2893,44 @@ declare module "scrollback/wire/requests" {
     export function listPushDevices(): FrameRequest;
     export function putPushDevice(device: PushDevice): FrameRequest;
     export function dropPushDevice(device: string): FrameRequest;
+    export function listDrafts(cursor: string | null): FrameRequest;
+    export function putDraft(conversation: string, draft: Draft | null): FrameRequest;
+    export function decodeDraftPage(body: JSONObject): DraftPage;
+    /**
+     * The user's own state in one thread.
+     *
+     * @typedef {object} ThreadState
+     * @property {string} thread The thread's first message.
+     * @property {boolean} isFollowed
+     * @property {number} readSeq The sequence number up to which no reply is unread.
+     * @property {number} unread The number of unread replies, without the user's own.
+     * @property {number} mentions The number of unread replies that mention the user or everyone.
+     * @property {number} userRev The user revision of the user's last change in the thread; 0 for none.
+     */
+    /**
+     * A message with replies, and the user's own state in its thread.
+     *
+     * @typedef {object} MessageThread
+     * @property {Message} parent The thread's first message. Its `replies` have the number of replies.
+     * @property {Message | null} lastReply The newest reply; `null` if the user can't see it.
+     * @property {ThreadState} state
+     */
+    /** The maximum number of threads in a page. */
+    export const threadPageSize: 50;
+    export function listThreads(conversation: string, cursor: string | null): FrameRequest;
+    export function decodeThreadState(json: JSONObject): ThreadState;
+    export function decodeThreadPage(body: JSONObject): {
+        threads: MessageThread[];
+        cursor: string | null;
+    };
     export type EpochPosition = import("scrollback/model/conversation-head").EpochPosition;
     export type StateChange = import("scrollback/model/conversation-head").StateChange;
     export type LogPosition = import("scrollback/model/log").LogPosition;
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type Message = import("scrollback/model/message").Message;
     export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
     export type Submission = import("scrollback/model/message").Submission;
+    export type Draft = import("scrollback/store/drafts").Draft;
     export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
     /**
      * A point in a log: `latest`, `earliest`, `firstUnread`, a sequence number, a message, a timetoken or a date.
@@ -2659,301 +3020,6 @@ declare module "scrollback/wire/requests" {
             auth: string;
         };
     };
-}
-declare module "scrollback/store/meta" {
-    /** @typedef {import("scrollback/model/errors").Problem} Problem */
-    /** @typedef {import("scrollback/wire/requests").PushDevice} PushDevice */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /**
-     * The desired registration of this browser for pushes, and the parts that renew its subscription.
-     *
-     * @typedef {object} PushSubscriber
-     * @property {PushDevice} device
-     * @property {string} scope The scope of the service worker.
-     * @property {string} applicationServerKey
-     */
-    /**
-     * The state of this browser's registration for pushes.
-     *
-     * @typedef {object} PushRow
-     * @property {PushSubscriber | null} wanted `null` for no registration.
-     * @property {boolean} isAcknowledged Whether the server has accepted it, as far as the client knows.
-     * @property {Problem | null} refusal Why the server rejected it.
-     * @property {number} version The number of the change.
-     */
-    /**
-     * The values of the store `meta`.
-     *
-     * @typedef {object} Meta
-     * @property {string} user The user and the server that the store belongs to.
-     * @property {string} server
-     * @property {string} device The device ID, which is created with the store.
-     * @property {string} cursor The cursor of the last sync window.
-     * @property {boolean} isInterrupted Whether the cursor's sync pass is unfinished. Changes made since that pass began
-     *   may be missing from it, so that another pass must follow.
-     * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
-     *   messages before its first connection do not count as missed.
-     * @property {true} flushes A value that only exists to be written.
-     * @property {string} draftCursor The cursor of the last list of drafts.
-     * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
-     * @property {number} draftVersion The number of the last change of a draft on this device.
-     * @property {PushRow} push This browser's registration for pushes.
-     * @property {string} checkpoint The newest checkpoint that covers everything in the store.
-     */
-    /**
-     * @template {keyof Meta} Name
-     * @param {Transaction} transaction
-     * @param {Name} name
-     * @returns {Promise<Meta[Name] | null>}
-     */
-    export function getMeta<Name extends keyof Meta>(transaction: Transaction, name: Name): Promise<Meta[Name] | null>;
-    /**
-     * The position at which the next sync pass begins, or an interrupted one continues.
-     *
-     * @param {Transaction} transaction
-     */
-    export function syncPoint(transaction: Transaction): Promise<{
-        cursor: string | null;
-        isInterrupted: boolean;
-        hasCompletedSync: boolean;
-    }>;
-    /**
-     * Stores the cursor of a sync window.
-     *
-     * @param {Transaction} transaction
-     * @param {string} cursor
-     * @param {boolean} isLastWindow Whether the window completes its sync pass.
-     */
-    export function saveCursor(transaction: Transaction, cursor: string, isLastWindow: boolean): Promise<void>;
-    export function setMeta<Name extends keyof Meta>(transaction: Transaction, name: Name, value: Meta[Name]): Promise<void>;
-    export function hasCompletedSync(transaction: Transaction): Promise<boolean>;
-    export type Problem = import("scrollback/model/errors").Problem;
-    export type PushDevice = import("scrollback/wire/requests").PushDevice;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    /**
-     * The desired registration of this browser for pushes, and the parts that renew its subscription.
-     */
-    export type PushSubscriber = {
-        device: PushDevice;
-        /**
-         * The scope of the service worker.
-         */
-        scope: string;
-        applicationServerKey: string;
-    };
-    /**
-     * The state of this browser's registration for pushes.
-     */
-    export type PushRow = {
-        /**
-         * `null` for no registration.
-         */
-        wanted: PushSubscriber | null;
-        /**
-         * Whether the server has accepted it, as far as the client knows.
-         */
-        isAcknowledged: boolean;
-        /**
-         * Why the server rejected it.
-         */
-        refusal: Problem | null;
-        /**
-         * The number of the change.
-         */
-        version: number;
-    };
-    /**
-     * The values of the store `meta`.
-     */
-    export type Meta = {
-        /**
-         * The user and the server that the store belongs to.
-         */
-        user: string;
-        server: string;
-        /**
-         * The device ID, which is created with the store.
-         */
-        device: string;
-        /**
-         * The cursor of the last sync window.
-         */
-        cursor: string;
-        /**
-         * Whether the cursor's sync pass is unfinished. Changes made since that pass began
-         * may be missing from it, so that another pass must follow.
-         */
-        isInterrupted: boolean;
-        /**
-         * Whether a sync pass was ever completed. Until then the device is new, and
-         * messages before its first connection do not count as missed.
-         */
-        hasCompletedSync: boolean;
-        /**
-         * A value that only exists to be written.
-         */
-        flushes: true;
-        /**
-         * The cursor of the last list of drafts.
-         */
-        draftCursor: string;
-        /**
-         * Whether the server has drafts that this device has not listed.
-         */
-        draftsAreBehind: boolean;
-        /**
-         * The number of the last change of a draft on this device.
-         */
-        draftVersion: number;
-        /**
-         * This browser's registration for pushes.
-         */
-        push: PushRow;
-        /**
-         * The newest checkpoint that covers everything in the store.
-         */
-        checkpoint: string;
-    };
-}
-declare module "scrollback/store/drafts" {
-    /** @typedef {import("scrollback/wire/drafts").SyncedDraft} SyncedDraft */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /**
-     * A text that was not sent.
-     *
-     * @typedef {object} Draft
-     * @property {string} text
-     * @property {string | null} [replyTo] The message that it replies to.
-     */
-    /**
-     * A draft in the store. A deleted draft stays as a row without a text, so that older changes of it are ignored.
-     *
-     * @typedef {object} DraftRow
-     * @property {string} conversation
-     * @property {Draft | null} draft
-     * @property {number} [rev] The user revision of the newest change of the server; 0 or none if the server has none.
-     * @property {number} [pending] The number of the change on this device that the server has not accepted.
-     */
-    /**
-     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
-     *
-     * @typedef {{type: "list", cursor: string | null}
-     *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
-     */
-    /**
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @returns {Promise<Draft | null>}
-     */
-    export function draftOf(transaction: Transaction, conversation: string): Promise<Draft | null>;
-    /**
-     * Stores the draft of a conversation that the user changed; an empty one deletes it.
-     *
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @param {Draft} draft
-     * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
-     */
-    export function saveDraft(transaction: Transaction, conversation: string, { text, replyTo }: Draft): Promise<boolean>;
-    /**
-     * Returns the next step, or `null` if this device and the server have the same drafts.
-     *
-     * A device without a cursor lists before it sends its first draft: a list without a cursor has no deletions, so a draft
-     * that another device deleted later would be sent again.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<DraftStep | null>}
-     */
-    export function nextDraftStep(transaction: Transaction): Promise<DraftStep | null>;
-    /**
-     * Ends the transmission of a draft, unless the user changed it again in the meantime.
-     *
-     * @param {Transaction} transaction
-     * @param {Extract<DraftStep, {type: "send"}>} sent
-     * @param {number | null} rev The user revision of the change; `null` if the server refused it.
-     */
-    export function draftAccepted(transaction: Transaction, { conversation, version }: Extract<DraftStep, {
-        type: "send";
-    }>, rev: number | null): Promise<void>;
-    /**
-     * Stores a draft of the server, unless this device has a newer one.
-     *
-     * @param {Transaction} transaction
-     * @param {SyncedDraft} synced
-     * @returns {Promise<boolean>} Whether the draft was stored.
-     */
-    export function applyDraft(transaction: Transaction, { conversation, draft, rev }: SyncedDraft): Promise<boolean>;
-    /**
-     * Stores a draft that another device changed at this moment.
-     *
-     * @param {Transaction} transaction
-     * @param {SyncedDraft} synced
-     * @returns {Promise<boolean>} Whether the draft was stored.
-     */
-    export function receiveDraft(transaction: Transaction, synced: SyncedDraft): Promise<boolean>;
-    /**
-     * Stores a page of the server's list.
-     *
-     * @param {Transaction} transaction
-     * @param {import("scrollback/wire/drafts").DraftPage} page
-     * @returns {Promise<string[]>} The conversations whose draft changed.
-     */
-    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/drafts").DraftPage): Promise<string[]>;
-    export function markDraftsBehind(transaction: Transaction): Promise<void>;
-    export type SyncedDraft = import("scrollback/wire/drafts").SyncedDraft;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    /**
-     * A text that was not sent.
-     */
-    export type Draft = {
-        text: string;
-        /**
-         * The message that it replies to.
-         */
-        replyTo?: string | null | undefined;
-    };
-    /**
-     * A draft in the store. A deleted draft stays as a row without a text, so that older changes of it are ignored.
-     */
-    export type DraftRow = {
-        conversation: string;
-        draft: Draft | null;
-        /**
-         * The user revision of the newest change of the server; 0 or none if the server has none.
-         */
-        rev?: number | undefined;
-        /**
-         * The number of the change on this device that the server has not accepted.
-         */
-        pending?: number | undefined;
-    };
-    /**
-     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
-     */
-    export type DraftStep = {
-        type: "list";
-        cursor: string | null;
-    } | {
-        type: "send";
-        conversation: string;
-        draft: Draft | null;
-        version: number;
-    };
-}
-declare module "scrollback/wire/drafts" {
-    /**
-     * Reads a draft.
-     *
-     * @param {JSONObject} json
-     * @returns {SyncedDraft | null} `null` for a draft that this SDK can't read, because it is encrypted.
-     */
-    export function decodeDraft(json: JSONObject): SyncedDraft | null;
-    export function listDrafts(cursor: string | null): FrameRequest;
-    export function putDraft(conversation: string, draft: Draft | null): FrameRequest;
-    export function decodeDraftPage(body: JSONObject): DraftPage;
-    export type JSONObject = import("scrollback/model/message-content").JSONObject;
-    export type Draft = import("scrollback/store/drafts").Draft;
-    export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
     /**
      * A draft as the server stores it.
      */
@@ -2983,58 +3049,6 @@ declare module "scrollback/wire/drafts" {
          */
         isReset: boolean;
     };
-}
-declare module "scrollback/wire/json" {
-    /**
-     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
-     *
-     * @param {string} text
-     * @returns {unknown}
-     * @throws {SyntaxError} The text is not JSON.
-     */
-    export function parseJSON(text: string): unknown;
-    /**
-     * Writes JSON. A `BigInt` becomes an integer.
-     *
-     * @param {unknown} value
-     * @returns {string}
-     */
-    export function encodeJSON(value: unknown): string;
-}
-declare module "scrollback/wire/threads" {
-    /** @typedef {import("scrollback/model/message").Message} Message */
-    /** @typedef {import("scrollback/model/message-content").JSONObject} JSONObject */
-    /** @typedef {import("scrollback/wire/frames").FrameRequest} FrameRequest */
-    /**
-     * The user's own state in one thread.
-     *
-     * @typedef {object} ThreadState
-     * @property {string} thread The thread's first message.
-     * @property {boolean} isFollowed
-     * @property {number} readSeq The sequence number up to which no reply is unread.
-     * @property {number} unread The number of unread replies, without the user's own.
-     * @property {number} mentions The number of unread replies that mention the user or everyone.
-     * @property {number} userRev The user revision of the user's last change in the thread; 0 for none.
-     */
-    /**
-     * A message with replies, and the user's own state in its thread.
-     *
-     * @typedef {object} MessageThread
-     * @property {Message} parent The thread's first message. Its `replies` have the number of replies.
-     * @property {Message | null} lastReply The newest reply; `null` if the user can't see it.
-     * @property {ThreadState} state
-     */
-    /** The maximum number of threads in a page. */
-    export const threadPageSize: 50;
-    export function listThreads(conversation: string, cursor: string | null): FrameRequest;
-    export function decodeThreadState(json: JSONObject): ThreadState;
-    export function decodeThreadPage(body: JSONObject): {
-        threads: MessageThread[];
-        cursor: string | null;
-    };
-    export type Message = import("scrollback/model/message").Message;
-    export type JSONObject = import("scrollback/model/message-content").JSONObject;
-    export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
     /**
      * The user's own state in one thread.
      */
@@ -3075,6 +3089,7 @@ declare module "scrollback/wire/threads" {
         lastReply: Message | null;
         state: ThreadState;
     };
+    import { timetoken } from "scrollback/model/timetoken";
 }
 declare module "scrollback/wire/frames" {
     /**
@@ -3110,6 +3125,21 @@ declare module "scrollback/wire/frames" {
      * @returns {Presence}
      */
     export function decodePresence(value: unknown): Presence;
+    /**
+     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
+     *
+     * @param {string} text
+     * @returns {unknown}
+     * @throws {SyntaxError} The text is not JSON.
+     */
+    export function parseJSON(text: string): unknown;
+    /**
+     * Writes JSON. A `BigInt` becomes an integer.
+     *
+     * @param {unknown} value
+     * @returns {string}
+     */
+    export function encodeJSON(value: unknown): string;
     export function requestFrame({ type, ...members }: FrameRequest, ref: number): string;
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type LogChange = import("scrollback/model/log").LogChange;
@@ -3117,8 +3147,8 @@ declare module "scrollback/wire/frames" {
     export type Message = import("scrollback/model/message").Message;
     export type TransientMessage = import("scrollback/model/message").TransientMessage;
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type SyncedDraft = import("scrollback/wire/drafts").SyncedDraft;
-    export type ThreadState = import("scrollback/wire/threads").ThreadState;
+    export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
+    export type ThreadState = import("scrollback/wire/requests").ThreadState;
     /**
      * A profile of a user.
      */
@@ -3302,7 +3332,7 @@ declare module "scrollback/store/people" {
      * @param {readonly string[]} users The users that were requested.
      * @param {number} now
      */
-    export function saveProfiles(transaction: Transaction, found: readonly UserProfile[], users: readonly string[], now: number): Promise<void>;
+    export function saveProfiles(transaction: Transaction, found: readonly UserProfile[], users: readonly string[], now: number): void;
     /** @typedef {import("scrollback/wire/frames").UserProfile} UserProfile */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
     /** The time in milliseconds after which a stored profile is fetched again. */
@@ -3377,12 +3407,6 @@ declare module "scrollback/sync/log-edit" {
         /** @param {SeqRange} range */
         erase([lower, upper]: import("scrollback/model/seq-range-set").SeqRange): void;
         eraseEverything(): void;
-        /**
-         * Applies the edit to rows in memory.
-         *
-         * @param {Map<Seq, Message>} rows
-         */
-        applyTo(rows: Map<Seq, Message>): void;
     }
     export type Message = import("scrollback/model/message").Message;
     export type Seq = import("scrollback/model/seq-range-set").Seq;
@@ -4420,6 +4444,7 @@ declare module "scrollback/store/records" {
      * @param {any} row
      */
     export function messageOf(row: any): Message;
+    /** @typedef {import("scrollback/model/message").Message} StoredMessage */
     /** @typedef {import("scrollback/sync/log-state").StoredLogState} StoredLogState */
     /** @typedef {import("scrollback/sync/read-state").StoredReadState} StoredReadState */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
@@ -4442,6 +4467,9 @@ declare module "scrollback/store/records" {
      * @property {string | null} name
      * @property {string | null} avatar
      * @property {number | null} pendingReadRev The user revision that a pending read knows of; `null` ends every marker.
+     * @property {StoredMessage | null} [last] A copy of the stored message that the list shows, so that the list needs no
+     *   request for it. Rows of earlier versions have none.
+     * @property {string | null} [version] An ID that changes with each change of the stored messages.
      * @property {[number, string, string]} [listed] The position in the list of recent conversations.
      * @property {1} [unread] Whether the conversation has unread messages or is marked as unread.
      * @property {1} [behind] Whether missed messages or changes are outstanding.
@@ -4469,6 +4497,14 @@ declare module "scrollback/store/records" {
         name: string | null;
         avatar: string | null;
         pendingReadRev: number | null;
+        /**
+         * The messages that the transaction stored, by sequence number.
+         *
+         * @type {Map<number, Message>}
+         */
+        written: Map<number, Message>;
+        last: Message | null;
+        version: string | null;
         /** Updates whether the conversation is listed, and its position. */
         updateListing(): void;
         /**
@@ -4476,10 +4512,11 @@ declare module "scrollback/store/records" {
          *
          * @param {Transaction} transaction
          */
-        save(transaction: Transaction): Promise<void>;
+        save(transaction: Transaction): void;
         #private;
     }
     export function messageKeys(conversation: string, lower: number, upper: number): IDBKeyRange;
+    export type StoredMessage = import("scrollback/model/message").Message;
     export type StoredLogState = import("scrollback/sync/log-state").StoredLogState;
     export type StoredReadState = import("scrollback/sync/read-state").StoredReadState;
     export type Transaction = import("scrollback/store/database").Transaction;
@@ -4532,6 +4569,15 @@ declare module "scrollback/store/records" {
          * The user revision that a pending read knows of; `null` ends every marker.
          */
         pendingReadRev: number | null;
+        /**
+         * A copy of the stored message that the list shows, so that the list needs no
+         * request for it. Rows of earlier versions have none.
+         */
+        last?: Message | null | undefined;
+        /**
+         * An ID that changes with each change of the stored messages.
+         */
+        version?: string | null | undefined;
         /**
          * The position in the list of recent conversations.
          */
@@ -4599,7 +4645,7 @@ declare module "scrollback/store/counts" {
      * @param {string} user
      * @param {OpenConversation} conversation
      */
-    export function countToLog(transaction: Transaction, user: string, { id, log, read, traits }: OpenConversation): Promise<void>;
+    export function countToLog(transaction: Transaction, user: string, conversation: OpenConversation): Promise<void>;
     export type Message = import("scrollback/model/message").Message;
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
     export type LogEdit = import("scrollback/sync/log-edit").LogEdit;
@@ -4610,44 +4656,6 @@ declare module "scrollback/store/counts" {
     export type OpenLog = import("scrollback/store/log").OpenLog;
     export type Replacement = import("scrollback/store/log").Replacement;
     export type OpenConversation = import("scrollback/store/records").OpenConversation;
-}
-declare module "scrollback/store/delivery" {
-    /** @typedef {import("scrollback/wire/requests").DeliveryMark} DeliveryMark */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /** @typedef {import("scrollback/store/records").ConversationRow} ConversationRow */
-    /**
-     * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
-     * covers.
-     *
-     * @param {Transaction} transaction
-     * @param {number} limit
-     * @returns {Promise<DeliveryMark[]>}
-     */
-    export function dueDeliveries(transaction: Transaction, limit: number): Promise<DeliveryMark[]>;
-    /**
-     * Returns the newest stored message of another user in a range.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {string} id
-     * @param {import("scrollback/model/seq-range-set").SeqRange} range
-     * @returns {Promise<number | null>}
-     */
-    export function newestOfOthers(transaction: Transaction, user: string, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange): Promise<number | null>;
-    /**
-     * Records that the server knows positions of this device, as deliveries or as reads.
-     *
-     * @param {Transaction} transaction
-     * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
-     */
-    export function saveReported(transaction: Transaction, marks: readonly {
-        conversation: string;
-        seq: number;
-        epoch: string;
-    }[]): Promise<void>;
-    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    export type ConversationRow = import("scrollback/store/records").ConversationRow;
 }
 declare module "scrollback/store/settings" {
     /**
@@ -4663,7 +4671,7 @@ declare module "scrollback/store/settings" {
      * @param {string} conversation
      * @param {Map<SettingKind, StateChange>} changes
      */
-    export function savePendingSettings(transaction: Transaction, conversation: string, changes: Map<SettingKind, StateChange>): Promise<void>;
+    export function savePendingSettings(transaction: Transaction, conversation: string, changes: Map<SettingKind, StateChange>): void;
     /**
      * Returns the unconfirmed settings to send, at most one for each conversation; the others follow it. The settings of a
      * conversation wait for its read.
@@ -4732,11 +4740,43 @@ declare module "scrollback/store/settings" {
      *   unsent local change hid a newer state from an outdated answer.
      */
     export function applySummary(transaction: Transaction, user: string, id: string, summary: ReadSummary, answers?: "read" | "setting" | null): Promise<boolean>;
+    /**
+     * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
+     * covers.
+     *
+     * @param {Transaction} transaction
+     * @param {number} limit
+     * @returns {Promise<DeliveryMark[]>}
+     */
+    export function dueDeliveries(transaction: Transaction, limit: number): Promise<DeliveryMark[]>;
+    /**
+     * Returns the newest stored message of another user in a range.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} id
+     * @param {import("scrollback/model/seq-range-set").SeqRange} range
+     * @returns {Promise<number | null>}
+     */
+    export function newestOfOthers(transaction: Transaction, user: string, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange): Promise<number | null>;
+    /**
+     * Records that the server knows positions of this device, as deliveries or as reads.
+     *
+     * @param {Transaction} transaction
+     * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
+     */
+    export function saveReported(transaction: Transaction, marks: readonly {
+        conversation: string;
+        seq: number;
+        epoch: string;
+    }[]): Promise<void>;
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type SettingKind = import("scrollback/model/conversation-head").SettingKind;
     export type StateChange = import("scrollback/model/conversation-head").StateChange;
+    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
     export type ReadMark = import("scrollback/wire/requests").ReadMark;
     export type Transaction = import("scrollback/store/database").Transaction;
+    export type ConversationRow = import("scrollback/store/records").ConversationRow;
     /**
      * A setting that the server has not confirmed.
      */
@@ -4943,58 +4983,13 @@ declare module "scrollback/store/threads" {
      * @param {ThreadState} state
      */
     export function saveThreadState(transaction: Transaction, conversation: string, state: ThreadState): Promise<void>;
-    export function deleteThreads(transaction: Transaction, conversation: string): Promise<void>;
-    export type MessageThread = import("scrollback/wire/threads").MessageThread;
-    export type ThreadState = import("scrollback/wire/threads").ThreadState;
+    export function deleteThreads(transaction: Transaction, conversation: string): void;
+    export type MessageThread = import("scrollback/wire/requests").MessageThread;
+    export type ThreadState = import("scrollback/wire/requests").ThreadState;
     export type Transaction = import("scrollback/store/database").Transaction;
     export type ThreadChange = import("scrollback/store/outbox").ThreadChange;
 }
 declare module "scrollback/store/recents" {
-    /** @typedef {import("scrollback/model/conversation-head").ConversationHead} ConversationHead */
-    /** @typedef {import("scrollback/model/conversation-head").Mute} Mute */
-    /** @typedef {import("scrollback/model/conversation-kind").NotificationLevel} NotificationLevel */
-    /** @typedef {import("scrollback/model/log").LogPosition} LogPosition */
-    /** @typedef {import("scrollback/model/message").Message} Message */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /** @typedef {import("scrollback/store/drafts").Draft} Draft */
-    /** @typedef {import("scrollback/store/records").ConversationRow} ConversationRow */
-    /**
-     * A conversation in the list of recent conversations.
-     *
-     * @typedef {object} RecentConversation
-     * @property {string} id
-     * @property {string | null} name
-     * @property {string | null} avatar
-     * @property {Message | null} lastMessage
-     * @property {number} unread The number of unread messages; 0 if the user is not a member.
-     * @property {number} mentions The number of unread messages that mention the user.
-     * @property {boolean} isMuted
-     * @property {NotificationLevel | null} notifications
-     * @property {boolean} isPinned
-     * @property {boolean} isMarkedUnread
-     * @property {boolean} isMember
-     * @property {boolean} isFrozen
-     * @property {Mute | null} mute
-     * @property {number} peerReadSeq The newest sequence number that the peer of a direct conversation has read.
-     * @property {number} peerDeliveredSeq The sequence number through which the peer's devices have received a direct
-     *   conversation, at least `peerReadSeq`.
-     * @property {Draft | null} draft
-     */
-    /**
-     * An entry of the list, and its position.
-     *
-     * @typedef {{position: ConversationRow["listed"], entry: RecentConversation}} ListedConversation
-     */
-    /**
-     * Returns the list: pinned conversations first, then by the time of the last message.
-     *
-     * @param {Transaction} transaction
-     * @param {number} limit
-     * @param {ListedConversation[]} known The list that was read before, with the same limit.
-     * @param {ReadonlySet<string> | null} changes The conversations that changed since then; `null` for all.
-     * @returns {Promise<ListedConversation[]>}
-     */
-    export function recents(transaction: Transaction, limit: number, known: ListedConversation[], changes: ReadonlySet<string> | null): Promise<ListedConversation[]>;
     /**
      * Returns a conversation's entry, or `null` if it is not in the list.
      *
@@ -5002,16 +4997,6 @@ declare module "scrollback/store/recents" {
      * @param {string} id
      */
     export function recent(transaction: Transaction, id: string): Promise<RecentConversation | null>;
-    /**
-     * Returns the number of unread messages in the conversations of the list, without muted ones, and the number of
-     * mentions in all of them.
-     *
-     * @param {Transaction} transaction
-     */
-    export function unreadTotals(transaction: Transaction): Promise<{
-        unread: number;
-        mentions: number;
-    }>;
     /**
      * Returns the log positions of all conversations that an earlier connection left behind.
      *
@@ -5034,7 +5019,7 @@ declare module "scrollback/store/recents" {
      * @param {Transaction} transaction
      * @param {string} id
      */
-    export function deleteConversation(transaction: Transaction, id: string): Promise<void>;
+    export function deleteConversation(transaction: Transaction, id: string): void;
     /**
      * Deletes a conversation that the server does not know, which an answer from before its deletion restored.
      *
@@ -5044,6 +5029,22 @@ declare module "scrollback/store/recents" {
      * @param {string} id
      */
     export function deleteIfGone(transaction: Transaction, id: string): Promise<void>;
+    /** The beginning of the list as one screen reads it: completely at first, and then only what changed. */
+    export class RecentsReader {
+        /** @param {number} limit */
+        constructor(limit: number);
+        /** The list: pinned conversations first, then by the time of the last message. */
+        get conversations(): RecentConversation[];
+        /** @returns {UnreadTotals} */
+        get totals(): UnreadTotals;
+        /**
+         * @param {Transaction} transaction
+         * @param {ReadonlySet<string> | null} changes The conversations that changed since the last read; `null` for all. A
+         *   read after one that failed must have `null`.
+         */
+        read(transaction: Transaction, changes: ReadonlySet<string> | null): Promise<void>;
+        #private;
+    }
     export function storeHeads(transaction: Transaction, user: string, heads: readonly ConversationHead[]): Promise<import("scrollback/store/log").LogOutcome[]>;
     export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
     export type Mute = import("scrollback/model/conversation-head").Mute;
@@ -5091,8 +5092,15 @@ declare module "scrollback/store/recents" {
      * An entry of the list, and its position.
      */
     export type ListedConversation = {
-        position: ConversationRow["listed"];
+        position: [number, string, string];
         entry: RecentConversation;
+    };
+    /**
+     * The unread messages of the conversations in the list, without muted ones, and the mentions in all of them.
+     */
+    export type UnreadTotals = {
+        unread: number;
+        mentions: number;
     };
 }
 declare module "scrollback/store/checkpoint" {
@@ -5110,7 +5118,8 @@ declare module "scrollback/store/checkpoint" {
     export function adoptRollback(transaction: Transaction, user: string, lostAfter: string): Promise<void>;
     /**
      * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
-     * unknown whether the server still has them.
+     * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
+     * afterwards.
      *
      * @param {Transaction} transaction
      * @param {number} limit The maximum number of messages.
@@ -5157,16 +5166,18 @@ declare module "scrollback/store/checkpoint" {
          * Stores the checkpoint in a transaction.
          *
          * @param {Transaction} transaction
-         * @returns {Promise<() => void>} A function to call after the commit.
+         * @returns {() => void} A function to call after the commit.
          */
-        store(transaction: Transaction): Promise<() => void>;
+        store(transaction: Transaction): () => void;
         #private;
     }
+    export function isRecovered(transaction: Transaction): Promise<boolean>;
     export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
     export type Transaction = import("scrollback/store/database").Transaction;
 }
 declare module "scrollback/store/store" {
     /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
+    /** @typedef {import("scrollback/store/database").StoreName} StoreName */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
     /**
      * Data that the browser deleted: the number of messages and changes that were not sent.
@@ -5222,21 +5233,23 @@ declare module "scrollback/store/store" {
          * Reads from one snapshot.
          *
          * @template Result
-         * @param {(transaction: Transaction) => Promise<Result>} body
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
          * @returns {Promise<Result>}
          */
-        read<Result>(body: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+        read<Result>(body: (transaction: Transaction) => Result | Promise<Result>, stores?: import("scrollback/store/database").StoreName[] | undefined): Promise<Result>;
         /**
          * Runs `body` in one transaction, which also stores the noted checkpoint.
          *
          * @template Result
-         * @param {(transaction: Transaction) => Promise<Result>} body
-         * @param {{changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued requests can
-         *   change.
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {{changesOutbox?: boolean, stores?: StoreName[]}} [options] `changesOutbox` must be set if the number of
+         *   queued requests can change. `stores` are the object stores that `body` uses; by default all.
          * @returns {Promise<Result>}
          */
-        write<Result_1>(body: (transaction: Transaction) => Promise<Result_1>, { changesOutbox }?: {
+        write<Result_1>(body: (transaction: Transaction) => Result_1 | Promise<Result_1>, { changesOutbox, stores }?: {
             changesOutbox?: boolean | undefined;
+            stores?: import("scrollback/store/database").StoreName[] | undefined;
         } | undefined): Promise<Result_1>;
         /** Waits until all committed transactions are on the disk, so that they survive a crash of the system. */
         flush(): Promise<void>;
@@ -5244,6 +5257,7 @@ declare module "scrollback/store/store" {
         #private;
     }
     export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
+    export type StoreName = import("scrollback/store/database").StoreName;
     export type Transaction = import("scrollback/store/database").Transaction;
     /**
      * Data that the browser deleted: the number of messages and changes that were not sent.
@@ -5307,6 +5321,16 @@ declare module "scrollback/store/history" {
      */
     export function pointToRequest(point: HistoryPoint, { log, read }: OpenConversation): HistoryPoint;
     /**
+     * Reads the messages of an unfiltered query from the store.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {HistoryQuery} query
+     * @param {OpenConversation} conversation
+     * @returns {Promise<LocalRun>}
+     */
+    export function localRun(transaction: Transaction, user: string, query: HistoryQuery, conversation: OpenConversation): Promise<LocalRun>;
+    /**
      * A position in the local log: the newest sequence number that is older than a point, and the oldest that is newer.
      */
     export type LocalPosition = {
@@ -5317,8 +5341,33 @@ declare module "scrollback/store/history" {
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
     export type LogState = import("scrollback/sync/log-state").LogState;
     export type HistoryPoint = import("scrollback/wire/requests").HistoryPoint;
+    export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
     export type Transaction = import("scrollback/store/database").Transaction;
     export type OpenConversation = import("scrollback/store/records").OpenConversation;
+    /**
+     * A range of messages read from the store, the oldest first, and the gap that interrupts it, if any.
+     */
+    export type LocalRun = {
+        messages: Message[];
+        gap: import("scrollback/model/seq-range-set").SeqRange | null;
+        /**
+         * The page that fills the gap, or that contains a point that only the server
+         * knows.
+         */
+        request: HistoryQuery | null;
+        /**
+         * The first sequence number below the run; `null` at the end of the log.
+         */
+        older: number | null;
+        /**
+         * The first sequence number above the run; `null` at the end of the log.
+         */
+        newer: number | null;
+        /**
+         * A point whose position only the server knows.
+         */
+        unknownPoint: HistoryPoint | null;
+    };
 }
 declare module "scrollback/client/observable" {
     /**
@@ -5435,203 +5484,6 @@ declare module "scrollback/model/token-bucket" {
          */
         excess: "waits" | "fails";
     };
-}
-declare module "scrollback/sync/outbox" {
-    /**
-     * The state machine for messages and changes that the server has not acknowledged yet.
-     *
-     * Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
-     * server answers, and messages respect the send rate.
-     *
-     * The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
-     * regardless of earlier items in the lane.
-     *
-     * The input is events and the output is {@link OutboxEffects}. The caller must store `changed` and `removed` before it
-     * transmits anything. An item that may have reached the server is therefore always stored as frozen.
-     */
-    export class Outbox {
-        /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
-        static lifetime: number;
-        /** The minimum time in milliseconds between two repeated uploads of the same files. */
-        static minimumReuploadInterval: number;
-        /** The maximum number of items that upload at the same time. */
-        static maximumUploads: number;
-        /**
-         * Creates an outbox from stored items.
-         *
-         * Items that were in flight when the page ended are queued again with the same ID.
-         *
-         * @param {Iterable<OutboxItem>} [items]
-         * @param {SendPace | null} [pace] The send rate; `null` for no limit.
-         */
-        constructor(items?: Iterable<import("scrollback/sync/outbox-item").OutboxItem> | undefined, pace?: import("scrollback/model/token-bucket").SendPace | null | undefined);
-        isConnected: boolean;
-        /**
-         * Restores a removed item that is still in the store, in its original order.
-         *
-         * @param {OutboxItem} item
-         */
-        restore(item: OutboxItem): void;
-        get isEmpty(): boolean;
-        /** All items in the order they were queued. */
-        get items(): import("scrollback/sync/outbox-item").OutboxItem[];
-        /**
-         * Returns an item.
-         *
-         * @param {MessageID} id
-         * @returns {OutboxItem | null}
-         */
-        get(id: MessageID): OutboxItem | null;
-        /**
-         * Queues an item at the end of its conversation's lane. An ID that is already queued is ignored.
-         *
-         * @param {MessageID} id
-         * @param {ConversationID} conversation
-         * @param {number} now
-         * @param {{ isMessage?: boolean, needsUpload?: boolean }} [options] Whether the item is a message and not a change of
-         *   one (by default it is), and whether it has files to upload first.
-         * @returns {OutboxEffects}
-         */
-        enqueue(id: MessageID, conversation: ConversationID, now: number, { isMessage, needsUpload }?: {
-            isMessage?: boolean | undefined;
-            needsUpload?: boolean | undefined;
-        } | undefined): OutboxEffects;
-        /**
-         * Queues a stored item in its original order, with its stored state.
-         *
-         * @param {OutboxItem} item
-         * @param {number} now
-         * @returns {OutboxEffects}
-         */
-        requeue(item: OutboxItem, now: number): OutboxEffects;
-        /**
-         * @param {number} now
-         * @returns {OutboxEffects}
-         */
-        connected(now: number): OutboxEffects;
-        /**
-         * Queues all items in flight again with the same IDs, because their outcome is unknown.
-         *
-         * @returns {OutboxEffects}
-         */
-        disconnected(): OutboxEffects;
-        /**
-         * Handles the passing of time.
-         *
-         * @param {number} now
-         * @returns {OutboxEffects}
-         */
-        tick(now: number): OutboxEffects;
-        /**
-         * Handles the server's answer for an item, from this connection or an earlier one.
-         *
-         * A success is always accepted. An error counts only while the item is in flight. After a temporary error, the item
-         * stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an error:
-         * {@link Outbox.disconnected} queues the item again.
-         *
-         * @param {MessageID} id
-         * @param {ScrollbackError | null} error The error; `null` for a success.
-         * @param {number} now
-         * @param {Random} random
-         * @returns {OutboxEffects}
-         */
-        answered(id: MessageID, error: ScrollbackError | null, now: number, random: Random): OutboxEffects;
-        /**
-         * Handles the end of an item's upload. The result of a stopped upload is ignored.
-         *
-         * @param {MessageID} id
-         * @param {ScrollbackError | null} error The error; `null` for a success.
-         * @param {number} now
-         * @param {Random} random
-         * @returns {OutboxEffects}
-         */
-        uploaded(id: MessageID, error: ScrollbackError | null, now: number, random: Random): OutboxEffects;
-        /**
-         * Uploads the files of an item in flight again with the same IDs, because the server no longer has them.
-         *
-         * The server deletes files without a message after a day, and the device may have been offline for longer.
-         *
-         * @param {MessageID} id
-         * @param {number} now
-         * @returns {OutboxEffects | null} `null` if the files were already uploaded again within
-         *   {@link Outbox.minimumReuploadInterval}, since another upload does not help.
-         */
-        reupload(id: MessageID, now: number): OutboxEffects | null;
-        /**
-         * Retries an item immediately, with the same ID and in the same order.
-         *
-         * @param {MessageID} id
-         * @param {number} now
-         * @returns {OutboxEffects}
-         */
-        retry(id: MessageID, now: number): OutboxEffects;
-        /**
-         * Removes an item unless it is in flight.
-         *
-         * @param {MessageID} id
-         * @param {number} now
-         * @returns {{ cancellation: Cancellation, effects: OutboxEffects }}
-         */
-        cancel(id: MessageID, now: number): {
-            cancellation: Cancellation;
-            effects: OutboxEffects;
-        };
-        /**
-         * The time when the first waiting item can continue; `null` if none waits.
-         *
-         * Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
-         *
-         * @returns {number | null}
-         */
-        get wakeAt(): number | null;
-        #private;
-    }
-    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
-    export type MessageID = import("scrollback/model/message-id").MessageID;
-    export type SendPace = import("scrollback/model/token-bucket").SendPace;
-    export type Random = import("scrollback/sync/backoff").Random;
-    export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
-    export type OutboxState = import("scrollback/sync/outbox-item").OutboxState;
-    /**
-     * The effects of an event.
-     */
-    export type OutboxEffects = {
-        /**
-         * The items to store before anything is transmitted.
-         */
-        changed: readonly OutboxItem[];
-        /**
-         * The items to delete because they were answered or cancelled.
-         */
-        removed: readonly MessageID[];
-        /**
-         * The items whose uploads start.
-         */
-        upload: readonly MessageID[];
-        /**
-         * The items whose uploads must be stopped because they were cancelled.
-         */
-        stopUpload: readonly MessageID[];
-        /**
-         * The items to transmit, in this order.
-         */
-        transmit: readonly MessageID[];
-        /**
-         * The time to call `tick`.
-         */
-        wakeAt: number | null;
-    };
-    /**
-     * The result of cancelling an item.
-     *
-     * - `cancelled`: the item was never transmitted and never will be
-     * - `mayHaveBeenStored`: the item will not be sent again, but an earlier attempt may have stored the message: a recall
-     *   is required
-     * - `inFlight`: the item is in flight, and its answer decides
-     * - `unknown`: the outbox has no such item
-     */
-    export type Cancellation = "cancelled" | "mayHaveBeenStored" | "inFlight" | "unknown";
-    import { ScrollbackError } from "scrollback/model/errors";
 }
 declare module "scrollback/sync/connection-lifecycle" {
     /** @typedef {import("scrollback/model/text").UserID} UserID */
@@ -5895,6 +5747,203 @@ declare module "scrollback/sync/connection-lifecycle" {
     };
     import { ScrollbackError } from "scrollback/model/errors";
 }
+declare module "scrollback/sync/outbox" {
+    /**
+     * The state machine for messages and changes that the server has not acknowledged yet.
+     *
+     * Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
+     * server answers, and messages respect the send rate.
+     *
+     * The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
+     * regardless of earlier items in the lane.
+     *
+     * The input is events and the output is {@link OutboxEffects}. The caller must store `changed` and `removed` before it
+     * transmits anything. An item that may have reached the server is therefore always stored as frozen.
+     */
+    export class Outbox {
+        /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
+        static lifetime: number;
+        /** The minimum time in milliseconds between two repeated uploads of the same files. */
+        static minimumReuploadInterval: number;
+        /** The maximum number of items that upload at the same time. */
+        static maximumUploads: number;
+        /**
+         * Creates an outbox from stored items.
+         *
+         * Items that were in flight when the page ended are queued again with the same ID.
+         *
+         * @param {Iterable<OutboxItem>} [items]
+         * @param {SendPace | null} [pace] The send rate; `null` for no limit.
+         */
+        constructor(items?: Iterable<import("scrollback/sync/outbox-item").OutboxItem> | undefined, pace?: import("scrollback/model/token-bucket").SendPace | null | undefined);
+        isConnected: boolean;
+        /**
+         * Restores a removed item that is still in the store, in its original order.
+         *
+         * @param {OutboxItem} item
+         */
+        restore(item: OutboxItem): void;
+        get isEmpty(): boolean;
+        /** All items in the order they were queued. */
+        get items(): import("scrollback/sync/outbox-item").OutboxItem[];
+        /**
+         * Returns an item.
+         *
+         * @param {MessageID} id
+         * @returns {OutboxItem | null}
+         */
+        get(id: MessageID): OutboxItem | null;
+        /**
+         * Queues an item at the end of its conversation's lane. An ID that is already queued is ignored.
+         *
+         * @param {MessageID} id
+         * @param {ConversationID} conversation
+         * @param {number} now
+         * @param {{ isMessage?: boolean, needsUpload?: boolean }} [options] Whether the item is a message and not a change of
+         *   one (by default it is), and whether it has files to upload first.
+         * @returns {OutboxEffects}
+         */
+        enqueue(id: MessageID, conversation: ConversationID, now: number, { isMessage, needsUpload }?: {
+            isMessage?: boolean | undefined;
+            needsUpload?: boolean | undefined;
+        } | undefined): OutboxEffects;
+        /**
+         * Queues a stored item in its original order, with its stored state.
+         *
+         * @param {OutboxItem} item
+         * @param {number} now
+         * @returns {OutboxEffects}
+         */
+        requeue(item: OutboxItem, now: number): OutboxEffects;
+        /**
+         * @param {number} now
+         * @returns {OutboxEffects}
+         */
+        connected(now: number): OutboxEffects;
+        /**
+         * Queues all items in flight again with the same IDs, because their outcome is unknown.
+         *
+         * @returns {OutboxEffects}
+         */
+        disconnected(): OutboxEffects;
+        /**
+         * Handles the passing of time.
+         *
+         * @param {number} now
+         * @returns {OutboxEffects}
+         */
+        tick(now: number): OutboxEffects;
+        /**
+         * Handles the server's answer for an item, from this connection or an earlier one.
+         *
+         * A success is always accepted. An error counts only while the item is in flight. After a temporary error, the item
+         * stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an error:
+         * {@link Outbox.disconnected} queues the item again.
+         *
+         * @param {MessageID} id
+         * @param {ScrollbackError | null} error The error; `null` for a success.
+         * @param {number} now
+         * @param {Random} random
+         * @returns {OutboxEffects}
+         */
+        answered(id: MessageID, error: ScrollbackError | null, now: number, random: Random): OutboxEffects;
+        /**
+         * Handles the end of an item's upload. The result of a stopped upload is ignored.
+         *
+         * @param {MessageID} id
+         * @param {ScrollbackError | null} error The error; `null` for a success.
+         * @param {number} now
+         * @param {Random} random
+         * @returns {OutboxEffects}
+         */
+        uploaded(id: MessageID, error: ScrollbackError | null, now: number, random: Random): OutboxEffects;
+        /**
+         * Uploads the files of an item in flight again with the same IDs, because the server no longer has them.
+         *
+         * The server deletes files without a message after a day, and the device may have been offline for longer.
+         *
+         * @param {MessageID} id
+         * @param {number} now
+         * @returns {OutboxEffects | null} `null` if the files were already uploaded again within
+         *   {@link Outbox.minimumReuploadInterval}, since another upload does not help.
+         */
+        reupload(id: MessageID, now: number): OutboxEffects | null;
+        /**
+         * Retries an item immediately, with the same ID and in the same order.
+         *
+         * @param {MessageID} id
+         * @param {number} now
+         * @returns {OutboxEffects}
+         */
+        retry(id: MessageID, now: number): OutboxEffects;
+        /**
+         * Removes an item unless it is in flight.
+         *
+         * @param {MessageID} id
+         * @param {number} now
+         * @returns {{ cancellation: Cancellation, effects: OutboxEffects }}
+         */
+        cancel(id: MessageID, now: number): {
+            cancellation: Cancellation;
+            effects: OutboxEffects;
+        };
+        /**
+         * The time when the first waiting item can continue; `null` if none waits.
+         *
+         * Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
+         *
+         * @returns {number | null}
+         */
+        get wakeAt(): number | null;
+        #private;
+    }
+    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
+    export type MessageID = import("scrollback/model/message-id").MessageID;
+    export type SendPace = import("scrollback/model/token-bucket").SendPace;
+    export type Random = import("scrollback/sync/backoff").Random;
+    export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
+    export type OutboxState = import("scrollback/sync/outbox-item").OutboxState;
+    /**
+     * The effects of an event.
+     */
+    export type OutboxEffects = {
+        /**
+         * The items to store before anything is transmitted.
+         */
+        changed: readonly OutboxItem[];
+        /**
+         * The items to delete because they were answered or cancelled.
+         */
+        removed: readonly MessageID[];
+        /**
+         * The items whose uploads start.
+         */
+        upload: readonly MessageID[];
+        /**
+         * The items whose uploads must be stopped because they were cancelled.
+         */
+        stopUpload: readonly MessageID[];
+        /**
+         * The items to transmit, in this order.
+         */
+        transmit: readonly MessageID[];
+        /**
+         * The time to call `tick`.
+         */
+        wakeAt: number | null;
+    };
+    /**
+     * The result of cancelling an item.
+     *
+     * - `cancelled`: the item was never transmitted and never will be
+     * - `mayHaveBeenStored`: the item will not be sent again, but an earlier attempt may have stored the message: a recall
+     *   is required
+     * - `inFlight`: the item is in flight, and its answer decides
+     * - `unknown`: the outbox has no such item
+     */
+    export type Cancellation = "cancelled" | "mayHaveBeenStored" | "inFlight" | "unknown";
+    import { ScrollbackError } from "scrollback/model/errors";
+}
 declare module "scrollback/sync/received-ids" {
     /** @typedef {import("scrollback/model/message-id").MessageID} MessageID */
     /**
@@ -5916,98 +5965,10 @@ declare module "scrollback/sync/received-ids" {
     }
     export type MessageID = import("scrollback/model/message-id").MessageID;
 }
-declare module "scrollback/sync/delivery-reports" {
-    /**
-     * What to do next.
-     *
-     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
-     * - `wake`: call `tick` at this time
-     *
-     * @typedef {{type: "report"} | {type: "wake", at: number}} DeliveryAction
-     */
-    /**
-     * Decides when a device reports which messages it has stored.
-     *
-     * One request reports many conversations, at most one request is in flight, and two requests are at least `interval`
-     * apart. What is due is in the store, so a lost connection or a reload loses nothing.
-     */
-    export class DeliveryReports {
-        /** The minimum time between two requests, in milliseconds. */
-        static interval: number;
-        /**
-         * Handles a new connection, after which everything that is due is reported.
-         *
-         * @param {number} now
-         */
-        connected(now: number): DeliveryAction | null;
-        disconnected(): void;
-        /**
-         * Handles a report that became due.
-         *
-         * @param {number} now
-         */
-        needed(now: number): DeliveryAction | null;
-        /** @param {number} now */
-        tick(now: number): DeliveryAction | null;
-        /**
-         * Handles an answer of the server, after which more may be due.
-         *
-         * @param {number} now
-         */
-        answered(now: number): DeliveryAction | null;
-        /** Handles a temporary error; nothing is reported until `retry` is called. */
-        failed(): void;
-        /**
-         * Continues when the server may accept reports again.
-         *
-         * @param {number} now
-         */
-        retry(now: number): DeliveryAction | null;
-        /** Handles that nothing was due, so that no request was sent. */
-        foundNothing(): void;
-        #private;
-    }
-    /**
-     * What to do next.
-     *
-     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
-     * - `wake`: call `tick` at this time
-     */
-    export type DeliveryAction = {
-        type: "report";
-    } | {
-        type: "wake";
-        at: number;
-    };
-}
-declare module "scrollback/client/delivery-driver" {
-    /** @typedef {import("scrollback/sync/delivery-reports").DeliveryAction} DeliveryAction */
-    /** @typedef {import("scrollback/wire/requests").DeliveryMark} DeliveryMark */
-    /** @typedef {import("scrollback/client/driver").Answer} Answer */
-    /** @typedef {import("scrollback/client/driver").Driver} Driver */
-    /** Reports to the server which messages of other users this browser has stored. */
-    export class DeliveryDriver {
-        /** @param {Driver} driver */
-        constructor(driver: Driver);
-        connected(): Promise<void>;
-        disconnected(): void;
-        /** Reports what is due, now or when the pace allows it. */
-        report(): Promise<void>;
-        /** Continues after a temporary error. */
-        resume(): Promise<void>;
-        /** @param {number} now */
-        tick(now: number): Promise<void>;
-        #private;
-    }
-    export type DeliveryAction = import("scrollback/sync/delivery-reports").DeliveryAction;
-    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
-    export type Answer = import("scrollback/client/driver").Answer;
-    export type Driver = import("scrollback/client/driver").Driver;
-}
 declare module "scrollback/client/drafts-driver" {
     /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
     /** @typedef {import("scrollback/store/drafts").DraftStep} DraftStep */
-    /** @typedef {import("scrollback/wire/drafts").SyncedDraft} SyncedDraft */
+    /** @typedef {import("scrollback/wire/requests").SyncedDraft} SyncedDraft */
     /** @typedef {import("scrollback/client/driver").Answer} Answer */
     /** @typedef {import("scrollback/client/driver").Driver} Driver */
     /**
@@ -6034,7 +5995,7 @@ declare module "scrollback/client/drafts-driver" {
     }
     export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
     export type DraftStep = import("scrollback/store/drafts").DraftStep;
-    export type SyncedDraft = import("scrollback/wire/drafts").SyncedDraft;
+    export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
 }
@@ -6265,7 +6226,7 @@ declare module "scrollback/client/files" {
     export type ErrorCode = import("scrollback/model/errors").ErrorCode;
     export type Problem = import("scrollback/model/errors").Problem;
     export type Media = import("scrollback/model/message-content").Media;
-    export type QueuedFile = import("scrollback/store/files").QueuedFile;
+    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
     export type Core = import("scrollback/client/core").Core;
     import { MessageContent } from "scrollback/model/message-content";
     import { ScrollbackError } from "scrollback/model/errors";
@@ -6308,7 +6269,7 @@ declare module "scrollback/client/uploads" {
         abandon(upload: string): Promise<void>;
         #private;
     }
-    export type QueuedFile = import("scrollback/store/files").QueuedFile;
+    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
     export type Core = import("scrollback/client/core").Core;
     /**
      * The part of an upload that the server has. It can have all bytes of an upload that is not complete.
@@ -6536,6 +6497,70 @@ declare module "scrollback/client/push-driver" {
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
 }
+declare module "scrollback/sync/delivery-reports" {
+    /**
+     * What to do next.
+     *
+     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
+     * - `wake`: call `tick` at this time
+     *
+     * @typedef {{type: "report"} | {type: "wake", at: number}} DeliveryAction
+     */
+    /**
+     * Decides when a device reports which messages it has stored.
+     *
+     * One request reports many conversations, at most one request is in flight, and two requests are at least `interval`
+     * apart. What is due is in the store, so a lost connection or a reload loses nothing.
+     */
+    export class DeliveryReports {
+        /** The minimum time between two requests, in milliseconds. */
+        static interval: number;
+        /**
+         * Handles a new connection, after which everything that is due is reported.
+         *
+         * @param {number} now
+         */
+        connected(now: number): DeliveryAction | null;
+        disconnected(): void;
+        /**
+         * Handles a report that became due.
+         *
+         * @param {number} now
+         */
+        needed(now: number): DeliveryAction | null;
+        /** @param {number} now */
+        tick(now: number): DeliveryAction | null;
+        /**
+         * Handles an answer of the server, after which more may be due.
+         *
+         * @param {number} now
+         */
+        answered(now: number): DeliveryAction | null;
+        /** Handles a temporary error; nothing is reported until `retry` is called. */
+        failed(): void;
+        /**
+         * Continues when the server may accept reports again.
+         *
+         * @param {number} now
+         */
+        retry(now: number): DeliveryAction | null;
+        /** Handles that nothing was due, so that no request was sent. */
+        foundNothing(): void;
+        #private;
+    }
+    /**
+     * What to do next.
+     *
+     * - `report`: report what is due, and call `answered`, `failed` or `foundNothing`
+     * - `wake`: call `tick` at this time
+     */
+    export type DeliveryAction = {
+        type: "report";
+    } | {
+        type: "wake";
+        at: number;
+    };
+}
 declare module "scrollback/client/settings-driver" {
     /**
      * Sends the user's read positions and settings, at most one change at a time for each conversation.
@@ -6561,8 +6586,24 @@ declare module "scrollback/client/settings-driver" {
         }[]): Promise<void>;
         #private;
     }
+    /** Reports to the server which messages of other users this browser has stored. */
+    export class DeliveryDriver {
+        /** @param {Driver} driver */
+        constructor(driver: Driver);
+        connected(): Promise<void>;
+        disconnected(): void;
+        /** Reports what is due, now or when the pace allows it. */
+        report(): Promise<void>;
+        /** Continues after a temporary error. */
+        resume(): Promise<void>;
+        /** @param {number} now */
+        tick(now: number): Promise<void>;
+        #private;
+    }
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type PendingSetting = import("scrollback/store/settings").PendingSetting;
+    export type DeliveryAction = import("scrollback/sync/delivery-reports").DeliveryAction;
+    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
     export type ReadMark = import("scrollback/wire/requests").ReadMark;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
@@ -6972,9 +7013,9 @@ declare module "scrollback/client/driver" {
     export class Driver {
         /**
          * @param {Core} core
-         * @param {import("scrollback/sync/outbox").Outbox} outbox
+         * @param {Outbox} outbox
          */
-        constructor(core: Core, outbox: import("scrollback/sync/outbox").Outbox);
+        constructor(core: Core, outbox: Outbox);
         random: () => number;
         core: import("scrollback/client/core").Core;
         lifecycle: ConnectionLifecycle;
@@ -7018,11 +7059,13 @@ declare module "scrollback/client/driver" {
         retryIn(delay: number): void;
         #private;
     }
+    export function drive(core: Core, items: import("scrollback/sync/outbox-item").OutboxItem[]): Promise<void>;
     export type LogPosition = import("scrollback/model/log").LogPosition;
     export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
     export type ConnectionAction = import("scrollback/sync/connection-lifecycle").ConnectionAction;
     export type LiveEvent = import("scrollback/sync/live-event").LiveEvent;
+    export type RecentEntry = import("scrollback/sync/recent-entry").RecentEntry;
     export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
     export type ServerEvent = import("scrollback/wire/frames").ServerEvent;
     export type ServerFrame = import("scrollback/wire/frames").ServerFrame;
@@ -7139,12 +7182,21 @@ declare module "scrollback/client/driver" {
     import { SyncDriver } from "scrollback/client/sync-driver";
     import { SettingsDriver } from "scrollback/client/settings-driver";
     import { DraftsDriver } from "scrollback/client/drafts-driver";
-    import { DeliveryDriver } from "scrollback/client/delivery-driver";
+    import { DeliveryDriver } from "scrollback/client/settings-driver";
     import { PushDriver } from "scrollback/client/push-driver";
     import { LiveState } from "scrollback/client/live-state";
     import { ScrollbackError } from "scrollback/model/errors";
+    import { Outbox } from "scrollback/sync/outbox";
 }
 declare module "scrollback/client/mailbox" {
+    /**
+     * Answers the inputs that wait for an answer, because the loop does not handle them.
+     *
+     * @param {readonly import("scrollback/client/driver").Input[]} inputs
+     * @param {ScrollbackError} error
+     */
+    export function refuse(inputs: readonly import("scrollback/client/driver").Input[], error: ScrollbackError): void;
+    /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
     /**
      * A queue of inputs with one reader.
      *
@@ -7168,6 +7220,7 @@ declare module "scrollback/client/mailbox" {
         close(): Input[];
         #private;
     }
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
 }
 declare module "scrollback/client/tabs" {
     /**
@@ -7280,13 +7333,14 @@ declare module "scrollback/client/core" {
     /** @typedef {import("scrollback/model/message").Message} Message */
     /** @typedef {import("scrollback/model/message").TransientMessage} TransientMessage */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /** @typedef {import("scrollback/store/files").QueuedFile} QueuedFile */
+    /** @typedef {import("scrollback/store/outbox").QueuedFile} QueuedFile */
     /** @typedef {import("scrollback/store/log").LogInput} LogInput */
     /** @typedef {import("scrollback/store/log").LogOutcome} LogOutcome */
     /** @typedef {import("scrollback/store/outbox").OutboxRequest} OutboxRequest */
     /** @typedef {import("scrollback/store/store").StorageLoss} StorageLoss */
     /** @typedef {import("scrollback/wire/frames").FrameRequest} FrameRequest */
     /** @typedef {import("scrollback/wire/frames").Presence} Presence */
+    /** @typedef {import("scrollback/wire/frames").UserProfile} UserProfile */
     /** @typedef {import("scrollback/client/driver").Answer} Answer */
     /** @typedef {import("scrollback/client/driver").Input} Input */
     /**
@@ -7296,7 +7350,8 @@ declare module "scrollback/client/core" {
      * - `connecting`: the client connects, or continues after a lost connection
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
-     * - `rejected`: the server rejected the client, which does not connect again before `connect()`
+     * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
+     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
      *
      * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
      *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -7439,8 +7494,8 @@ declare module "scrollback/client/core" {
          * @param {unknown} error
          */
         storageFailed(error: unknown): void;
-        /** @param {ClientEvent} event */
-        notify(event: ClientEvent): void;
+        /** @param {ClientEvent[]} events */
+        notify(...events: ClientEvent[]): void;
         /**
          * @param {(event: ClientEvent) => void} listener
          * @returns {() => void}
@@ -7467,12 +7522,22 @@ declare module "scrollback/client/core" {
          */
         changedAnything(entries?: string[] | null | undefined): void;
         /**
+         * Reads from one snapshot of the store, beginning with a conversation.
+         *
+         * @template Result
+         * @param {string} id
+         * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result> | Result} body
+         * @returns {Promise<Result>}
+         */
+        readConversation<Result>(id: string, body: (conversation: OpenConversation, transaction: Transaction) => Result | Promise<Result>): Promise<Result>;
+        /**
          * Applies inputs in one transaction and notifies the observers of their conversations.
          *
          * @param {LogInput[]} inputs
+         * @param {(outcomes: LogOutcome[]) => void} [stored] Called before the observers, whose next read depends on it.
          * @returns {Promise<LogOutcome[]>}
          */
-        apply(inputs: LogInput[]): Promise<LogOutcome[]>;
+        apply(inputs: LogInput[], stored?: ((outcomes: LogOutcome[]) => void) | undefined): Promise<LogOutcome[]>;
         /**
          * Reports the messages that a committed transaction stored, if any must be reported.
          *
@@ -7493,6 +7558,16 @@ declare module "scrollback/client/core" {
             timeout?: number | undefined;
         } | undefined): Promise<Readonly<Record<string, unknown>>>;
         /**
+         * Fetches the profiles of up to 100 users, and stores them.
+         *
+         * @param {string[]} users
+         * @param {{signal?: AbortSignal | undefined}} [options]
+         * @returns {Promise<UserProfile[]>}
+         */
+        fetchProfiles(users: string[], options?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<UserProfile[]>;
+        /**
          * @param {"retry" | "cancel"} type
          * @param {string} id
          */
@@ -7505,10 +7580,11 @@ declare module "scrollback/client/core" {
          * @param {string} id The ID of the message or operation, which makes retries idempotent.
          * @param {OutboxRequest} request
          * @param {string | null} [about] The message that the request changes.
-         * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction.
+         * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction, except
+         *   for the outbox.
          * @param {Omit<QueuedFile, "message"> | null} [file] The file to upload first.
          */
-        queue(conversation: string, id: string, request: OutboxRequest, about?: string | null | undefined, also?: ((transaction: Transaction) => Promise<unknown>) | undefined, file?: Omit<import("scrollback/store/files").QueuedFile, "message"> | null | undefined): Promise<void>;
+        queue(conversation: string, id: string, request: OutboxRequest, about?: string | null | undefined, also?: ((transaction: Transaction) => Promise<unknown>) | undefined, file?: Omit<import("scrollback/store/outbox").QueuedFile, "message"> | null | undefined): Promise<void>;
         /**
          * The users who type in a conversation.
          *
@@ -7536,13 +7612,14 @@ declare module "scrollback/client/core" {
     export type Message = import("scrollback/model/message").Message;
     export type TransientMessage = import("scrollback/model/message").TransientMessage;
     export type Transaction = import("scrollback/store/database").Transaction;
-    export type QueuedFile = import("scrollback/store/files").QueuedFile;
+    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
     export type LogInput = import("scrollback/store/log").LogInput;
     export type LogOutcome = import("scrollback/store/log").LogOutcome;
     export type OutboxRequest = import("scrollback/store/outbox").OutboxRequest;
     export type StorageLoss = import("scrollback/store/store").StorageLoss;
     export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
     export type Presence = import("scrollback/wire/frames").Presence;
+    export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Input = import("scrollback/client/driver").Input;
     /**
@@ -7552,7 +7629,8 @@ declare module "scrollback/client/core" {
      * - `connecting`: the client connects, or continues after a lost connection
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
-     * - `rejected`: the server rejected the client, which does not connect again before `connect()`
+     * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
+     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
      */
     export type ConnectionState = {
         state: "idle" | "connecting" | "online";
@@ -7647,6 +7725,7 @@ declare module "scrollback/client/core" {
     import { Store } from "scrollback/store/store";
     import { Tabs } from "scrollback/client/tabs";
     import { ScrollbackError } from "scrollback/model/errors";
+    import { OpenConversation } from "scrollback/store/records";
 }
 declare module "scrollback/client/live-view" {
     /**
@@ -7673,49 +7752,6 @@ declare module "scrollback/client/live-view" {
     export type Core = import("scrollback/client/core").Core;
     export type Subject = import("scrollback/client/core").Subject;
     import { Observable } from "scrollback/client/observable";
-}
-declare module "scrollback/client/local-run" {
-    /**
-     * Reads the messages of an unfiltered query from the store.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {HistoryQuery} query
-     * @param {OpenConversation} conversation
-     * @returns {Promise<LocalRun>}
-     */
-    export function localRun(transaction: Transaction, user: string, query: HistoryQuery, conversation: OpenConversation): Promise<LocalRun>;
-    export type Message = import("scrollback/model/message").Message;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    export type OpenConversation = import("scrollback/store/records").OpenConversation;
-    export type LogState = import("scrollback/sync/log-state").LogState;
-    export type HistoryPoint = import("scrollback/wire/requests").HistoryPoint;
-    export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
-    /**
-     * A range of messages read from the store, the oldest first, and the gap that interrupts it, if any.
-     */
-    export type LocalRun = {
-        messages: Message[];
-        gap: import("scrollback/model/seq-range-set").SeqRange | null;
-        /**
-         * The page that fills the gap, or that contains a point that only the server
-         * knows.
-         */
-        request: HistoryQuery | null;
-        /**
-         * The first sequence number below the run; `null` at the end of the log.
-         */
-        older: number | null;
-        /**
-         * The first sequence number above the run; `null` at the end of the log.
-         */
-        newer: number | null;
-        /**
-         * A point whose position only the server knows.
-         */
-        unknownPoint: HistoryPoint | null;
-    };
 }
 declare module "scrollback/client/pending-changes" {
     /**
@@ -7862,7 +7898,7 @@ declare module "scrollback/client/threads" {
         } | undefined): Promise<void>;
         #private;
     }
-    export type MessageThread = import("scrollback/wire/threads").MessageThread;
+    export type MessageThread = import("scrollback/wire/requests").MessageThread;
     export type Core = import("scrollback/client/core").Core;
     /**
      * A snapshot of the threads of a conversation.
@@ -8393,9 +8429,10 @@ declare module "scrollback/client/conversation" {
          *
          * @param {HistoryQuery} query
          * @param {AbortSignal} [signal]
+         * @param {(changedGaps: boolean) => void} [stored] Called before the observers of the conversation.
          * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
          */
-        fetchPage(query: HistoryQuery, signal?: AbortSignal | undefined): Promise<{
+        fetchPage(query: HistoryQuery, signal?: AbortSignal | undefined, stored?: ((changedGaps: boolean) => void) | undefined): Promise<{
             page: LogPage;
             changedGaps: boolean;
         }>;
@@ -8480,7 +8517,7 @@ declare module "scrollback/client/conversation" {
     export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
     export type Transaction = import("scrollback/store/database").Transaction;
     export type Draft = import("scrollback/store/drafts").Draft;
-    export type QueuedFile = import("scrollback/store/files").QueuedFile;
+    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
     export type OutboxRequest = import("scrollback/store/outbox").OutboxRequest;
     export type ThreadChange = import("scrollback/store/outbox").ThreadChange;
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
@@ -8731,7 +8768,6 @@ declare module "scrollback/client/chat-client" {
         #private;
     }
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
-    export type ListedConversation = import("scrollback/store/recents").ListedConversation;
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;
@@ -8804,9 +8840,10 @@ declare module "scrollback" {
     export type TimelineItem = import("scrollback/client/timeline").TimelineItem;
     export type ThreadsView = import("scrollback/client/threads").ThreadsView;
     export type TimelineView = import("scrollback/client/timeline").TimelineView;
+    export type LinkPreview = import("scrollback/model/message-content").LinkPreview;
     export type Media = import("scrollback/model/message-content").Media;
     export type ActionSummary = import("scrollback/model/message").ActionSummary;
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
     export type HistoryPoint = import("scrollback/wire/requests").HistoryPoint;
-    export type MessageThread = import("scrollback/wire/threads").MessageThread;
+    export type MessageThread = import("scrollback/wire/requests").MessageThread;
 }

@@ -29,4 +29,4 @@ export { Message } from "./model/message.js";
 /** @typedef {import("./model/message.js").ActionSummary} ActionSummary */
 /** @typedef {import("./store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("./wire/requests.js").HistoryPoint} HistoryPoint */
-/** @typedef {import("./wire/threads.js").MessageThread} MessageThread */
+/** @typedef {import("./wire/requests.js").MessageThread} MessageThread */

@@ -1,7 +1,9 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
 import { extendedWindow, shownRange, windowAround } from "../sdk/client/timeline-window.js";
+import { ScrollbackError } from "../sdk/model/errors.js";
 import { LogState } from "../sdk/sync/log-state.js";
 
 Deno.test("An observable calls its listeners at once and after each change", () => {
@@ -64,4 +66,20 @@ Deno.test("A window that grows beyond its maximum drops the other end", () => {
     epoch: "1",
   });
   assert.deepEqual(extendedWindow([51, 90], "newer", 10, 40, log()), { type: "newest", count: 40 });
+});
+
+Deno.test("Requests get an error if the loop of the client can't run", async () => {
+  const error = new ScrollbackError("unreachable", "A part of the SDK could not be loaded.");
+  const mailbox = /** @type {Mailbox<any>} */ (new Mailbox());
+  const answers = Promise.allSettled([
+    new Promise((resolve) => mailbox.post({ type: "request", reply: resolve })),
+    new Promise((resolve) => mailbox.post({ type: "retry", reply: resolve })),
+    new Promise((resolve) => mailbox.post({ type: "cancel", reply: resolve })),
+  ]);
+  refuse(mailbox.close(), error);
+  assert.equal(mailbox.post({ type: "connect" }), false);
+  const [request, retry, cancel] = await answers;
+  assert.deepEqual(request, { status: "fulfilled", value: { body: null, error } });
+  assert.deepEqual(retry, { status: "fulfilled", value: false });
+  assert.deepEqual(cancel, { status: "rejected", reason: error });
 });

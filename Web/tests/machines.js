@@ -31,6 +31,8 @@ export async function loadMachines(sdk) {
   const { ConversationID } = await load("model/conversation-id.js");
   /** @type {typeof import("../sdk/model/seq-range-set.js")} */
   const { SeqRangeSet } = await load("model/seq-range-set.js");
+  /** @type {typeof import("../sdk/sync/log-edit.js")} */
+  const { LogEdit } = await load("sync/log-edit.js");
   /** @type {typeof import("../sdk/sync/log-state.js")} */
   const { LogState } = await load("sync/log-state.js");
   /** @type {typeof import("../sdk/sync/gap-fill.js")} */
@@ -55,6 +57,8 @@ export async function loadMachines(sdk) {
   const { TypingUsers } = await load("sync/typing-users.js");
 
   const error = (/** @type {Value} */ value) => ScrollbackError.from(value);
+  /** @param {Value} value @returns {import("../sdk/model/log.js").LogPosition} */
+  const positionOf = ({ conversation, epoch, view = 0, seq, rev = 0 }) => ({ conversation, epoch, view, seq, rev });
   const errorOrNull = (/** @type {Value} */ value) => value === undefined ? null : error(value);
 
   /**
@@ -143,7 +147,11 @@ export async function loadMachines(sdk) {
       const rows = new Map();
       const numbersOf = (/** @type {{ seq: number, rev: number }} */ row) => [row.seq, row.rev];
       const apply = (/** @type {import("../sdk/sync/log-edit.js").LogEdit} */ edit) => {
-        edit.applyTo(rows);
+        if (edit.erasesEverything) rows.clear();
+        for (const [lower, upper] of edit.erased) {
+          for (const seq of [...rows.keys()]) if (seq >= lower && seq <= upper) rows.delete(seq);
+        }
+        for (const row of edit.upserts) if (LogEdit.replaces(row, rows.get(row.seq))) rows.set(row.seq, row);
         return { ...edit, upserts: edit.upserts.map(numbersOf) };
       };
       return {
@@ -152,7 +160,7 @@ export async function loadMachines(sdk) {
           applyMessage: ({ message, rev }) => apply(log.applyMessage(decode.decodeMessage(message), rev)),
           applyEvent: ({ event }) => apply(log.applyEvent(decodeEvent(event))),
           applyPage: ({ page }) => apply(log.applyPage(decode.decodePage(page))),
-          applySync: ({ sync, asked }) => apply(log.applySync(decode.decodeSync(sync), decode.decodePosition(asked))),
+          applySync: ({ sync, asked }) => apply(log.applySync(decode.decodeSync(sync), positionOf(asked))),
           forget: ({ seq }) => apply(log.forget(seq)),
         },
         state() {
@@ -194,7 +202,7 @@ export async function loadMachines(sdk) {
         if (action.type === "storeHeads") return { ...action, heads: action.heads.map((head) => head.conversation) };
         return action;
       };
-      const positions = (/** @type {Value} */ list) => list.map(decode.decodePosition);
+      const positions = (/** @type {Value} */ list) => list.map(positionOf);
       const live = (/** @type {Value} */ { number, event }) => {
         const decoded = decodeEvent(event);
         numbers.set(decoded, number);
@@ -213,7 +221,7 @@ export async function loadMachines(sdk) {
           },
           windowFailed: ({ request, error: problem, now }) => resume.windowFailed(request, error(problem), now, random),
           live,
-          needsSync: ({ position }) => resume.needsSync(decode.decodePosition(position)),
+          needsSync: ({ position }) => resume.needsSync(positionOf(position)),
           syncAnswered: ({ batch, behind, now }) =>
             resume.syncAnswered(batch, positions(behind), now, random).map(encode),
           syncFailed: ({ batch, error: problem, now }) =>

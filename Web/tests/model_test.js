@@ -5,7 +5,7 @@ import { ScrollbackError } from "../sdk/model/errors.js";
 import { MessageContent } from "../sdk/model/message-content.js";
 import { messageID, newMessageID } from "../sdk/model/message-id.js";
 import { Message } from "../sdk/model/message.js";
-import { checkDisplayText, compareText, identifier, utf8Length } from "../sdk/model/text.js";
+import { compareText, identifier, utf8Length } from "../sdk/model/text.js";
 import { compareTimetokens, dateOf, epoch, timetoken, timetokenKey, timetokenOf } from "../sdk/model/timetoken.js";
 
 /**
@@ -82,13 +82,6 @@ Deno.test("Identifiers are 1 to 128 bytes of visible, normalized text", () => {
     const text of ["", "x".repeat(129), "é".repeat(65), "e\u0301", "a\nb", "a\u202Eb", "a\u200Bb", "\u2028", "\uD800"]
   ) {
     expectInvalid("identifier", () => identifier(text));
-  }
-});
-
-Deno.test("Display texts close the directions that they open", () => {
-  for (const text of ["a", "\u2067שלום\u2069", "\u202Aa\u202C", ""]) checkDisplayText(text, "name");
-  for (const text of ["\u202Ea", "\u2067a", "a\u2069", "\u202Aa\u2069", "a\u0007"]) {
-    expectInvalid("name", () => checkDisplayText(text, "name"));
   }
 });
 

@@ -536,3 +536,31 @@ def test_no_token_and_no_text_is_in_the_storage_of_the_marker(world):
     names = ["meta", "conversations", "messages", "outbox", "settings", "drafts", "people"]
     stored = alice.run("async ([names]) => JSON.stringify(await test.stored(names))", names)
     assert "a secret text" in stored and alice.token not in stored
+
+
+def test_the_connection_is_rejected_if_a_part_of_the_sdk_cannot_be_loaded(world):
+    crew(world, messages=1)
+    alice = world.tab("alice")
+    alice.until("the conversation is stored", lambda: alice.unread(CREW) == 1)
+    alice.run("() => test.client.close()")
+    alice.profile.context.route("**/sdk/client/uploads.js", lambda route: route.abort())
+    page = alice.profile.context.new_page()
+    page.goto(alice.origin + "/healthz")
+    found = page.evaluate(
+        """async ([server, user, token]) => {
+            const { ChatClient } = await import(`${server}/sdk/scrollback.js`);
+            const client = await ChatClient.open({ server, user, token });
+            const rejected = new Promise((resolve) => client.connection.subscribe(({ state, error }) => {
+                if (state === "rejected") resolve(error.code);
+            }));
+            const listed = new Promise((resolve) => client.recents().subscribe(({ conversations }) => {
+                if (conversations.length > 0) resolve(conversations[0].id);
+            }));
+            const found = [await rejected, await listed];
+            await client.close();
+            return found;
+        }""",
+        [alice.server, "alice", alice.token],
+    )
+    page.close()
+    assert found == ["unreachable", CREW]

@@ -108,3 +108,42 @@ def test_the_outbox_keeps_its_order_and_its_state(run):
         const { code, reason } = items[0].state.error;
         return [items.map(({ id }) => id), code, reason, items[0].attempts, items[1].isFrozen, replaced];
     """) == [["c", "a", "b"], "forbidden", "why", 2, True, [False, True]]
+
+
+def test_a_value_that_cannot_be_stored_fails_the_transaction(run):
+    assert run("""
+        const row = (id) => ({ id, ordinal: 1, conversation: "group:crew", state: { type: "queued" } });
+        const code = await store.write((transaction) => {
+            transaction.put("outbox", row("a"));
+            transaction.put("outbox", row("b"));
+        }).catch((error) => error.code);
+        return [code, await store.read((transaction) => transaction.count("outbox"))];
+    """) == ["local-storage", 0]
+
+
+def test_the_newest_rows_of_a_range_are_read_at_once(run):
+    assert run("""
+        await write(...[1, 2, 3, 4, 5].map((seq) => live(message(seq, "x"))));
+        return store.read((transaction) => Promise.all([1, 2, 9].map(async (limit) => {
+            const rows = await transaction.newest("messages", null, records.messageKeys(id, 2, 4), limit);
+            return rows.map(({ seq }) => seq);
+        })));
+    """) == [[4], [4, 3], [4, 3, 2]]
+
+
+def test_a_change_of_messages_changes_the_version_and_the_copy_of_the_last_one(run):
+    assert run("""
+        const states = [];
+        const note = async () => states.push(await load());
+        await write(live(message(1, "a")));
+        await note();
+        await write(page([message(1, "b", { rev: 1 })], head(1, 1)));
+        await note();
+        await store.write(async (transaction) => (await records.OpenConversation.load(transaction, id)).save(transaction));
+        await note();
+        const [first, second, third] = states;
+        return [
+            states.map(({ last }) => last.content.json.text), first.version === second.version,
+            second.version === third.version,
+        ];
+    """) == [["a", "b", "b"], False, True]

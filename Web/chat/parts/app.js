@@ -7,11 +7,12 @@ import { settings } from "../support/settings.js";
 import { plain, t } from "../support/text.js";
 import { ConnectionBar } from "./connection-bar.js";
 import { ConversationList } from "./conversation-list.js";
-import { ConversationView } from "./conversation-view.js";
 
 /** @typedef {import("../../sdk/scrollback.js").ChatClient} ChatClient */
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
 /** @typedef {import("../../sdk/scrollback.js").Message} Message */
+/** @typedef {import("./conversation-view.js").ConversationView} ConversationView */
+/** @typedef {typeof import("./screens.js")} Screens */
 /** @typedef {import("../session.js").Session} Session */
 
 /** The chat: the list of conversations, one conversation, and a panel with details, a thread or a search. */
@@ -27,6 +28,8 @@ export class ChatApp extends HTMLElement {
   #opener = null;
   /** @type {AbortController} Ends the listeners of the panel. */
   #panel = new AbortController();
+  /** @type {Promise<Screens> | null} */
+  #screens = null;
 
   /**
    * @param {ChatClient} client
@@ -61,6 +64,31 @@ export class ChatApp extends HTMLElement {
   }
 
   /**
+   * Loads the parts of the page that follow the list, once.
+   *
+   * @returns {Promise<Screens | null>} `null` if the server can't be reached.
+   */
+  async loadScreens() {
+    try {
+      return await (this.#screens ??= import("./screens.js"));
+    } catch {
+      this.#screens = null;
+      return null;
+    }
+  }
+
+  /**
+   * Calls a function with the parts of the page that follow the list.
+   *
+   * @param {(screens: Screens) => void} use
+   */
+  async withScreens(use) {
+    const screens = await this.loadScreens();
+    if (screens) use(screens);
+    else this.showError(t("errorUnreachable"));
+  }
+
+  /**
    * Returns the title of a conversation.
    *
    * @param {{id: string, name: string | null}} conversation
@@ -78,20 +106,22 @@ export class ChatApp extends HTMLElement {
    * @param {{at?: import("../../sdk/scrollback.js").HistoryPoint, name?: string | null}} [options] The position; by
    *   default, the first unread message or the newest one. `name` is shown until the conversation is in the list.
    */
-  open(id, { at, name = null } = {}) {
-    // On a touch screen, the focus would show the keyboard.
-    const takesFocus = matchMedia("(pointer: fine)").matches || document.activeElement?.matches(":focus-visible");
-    if (this.view?.conversation.id === id && at !== undefined) {
-      this.view.jump(at);
-    } else {
-      this.closePanel();
-      this.view?.close();
-      this.view = new ConversationView(this, this.client.conversation(id), at ?? null, name);
-      this.#middle.replaceChildren(this.view);
-    }
-    this.classList.add("has-conversation");
-    this.list.select(id);
-    if (takesFocus) this.view.focusComposer();
+  async open(id, { at, name = null } = {}) {
+    await this.withScreens(({ ConversationView }) => {
+      // On a touch screen, the focus would show the keyboard.
+      const takesFocus = matchMedia("(pointer: fine)").matches || document.activeElement?.matches(":focus-visible");
+      if (this.view?.conversation.id === id && at !== undefined) {
+        this.view.jump(at);
+      } else {
+        this.closePanel();
+        this.view?.close();
+        this.view = new ConversationView(this, this.client.conversation(id), at ?? null, name);
+        this.#middle.replaceChildren(this.view);
+      }
+      this.classList.add("has-conversation");
+      this.list.select(id);
+      if (takesFocus) this.view.focusComposer();
+    });
   }
 
   /** Returns to the list, on a narrow screen and after leaving a conversation. */
@@ -163,18 +193,39 @@ export class ChatApp extends HTMLElement {
   #received(message) {
     const { sender, conversation } = message;
     if (sender === this.user) return;
-    const name = this.people.name(sender);
-    const text = plain(message.text ?? t("attachment")).slice(0, 200);
-    if (this.view?.conversation.id === conversation) this.announce(t("announcement", { name, text }));
+    if (this.view?.conversation.id === conversation) this.#announceMessage(message);
+    if (!settings.notifies || !document.hidden || globalThis.Notification?.permission !== "granted") return;
     const entry = this.list.entry(conversation);
-    const isWanted = settings.notifies && document.hidden && entry && !entry.isMuted;
-    if (!isWanted || globalThis.Notification?.permission !== "granted") return;
+    if (!entry || entry.isMuted) return;
+    const { name, text } = this.#summary(message);
     const notification = new Notification(name, { body: text, tag: conversation });
     notification.onclick = () => {
       focus();
       this.open(conversation);
     };
   }
+
+  /** @param {Message} message */
+  #summary({ sender, text }) {
+    return { name: this.people.name(sender), text: plain(text ?? t("attachment")).slice(0, 200) };
+  }
+
+  /**
+   * Reads a message to users of screen readers. Of several that arrive together, it reads the last one.
+   *
+   * @param {Message} message
+   */
+  #announceMessage(message) {
+    if (this.#unannounced === null) {
+      queueMicrotask(() => {
+        if (this.#unannounced) this.announce(t("announcement", this.#summary(this.#unannounced)));
+        this.#unannounced = null;
+      });
+    }
+    this.#unannounced = message;
+  }
+  /** @type {Message | null} */
+  #unannounced = null;
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {

@@ -1,10 +1,9 @@
 // @ts-check
 import { MessageContent } from "../../sdk/scrollback.js";
 import { element, icon, iconButton } from "../support/dom.js";
-import { errorText, t } from "../support/text.js";
+import { errorText, summaryOf, t } from "../support/text.js";
 import { Attachments } from "./attachments.js";
 import { MentionMenu } from "./mention-menu.js";
-import { summaryOf } from "./message-content.js";
 import { showNewPoll } from "./new-poll.js";
 
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */

@@ -38,8 +38,14 @@ export class ConnectionBar extends HTMLElement {
 
   #connection() {
     const connection = this.#client.connection.value;
+    // Only another page can load a part of the SDK that could not be loaded.
+    const mustReload = connection.state === "rejected" && connection.error.code === "unreachable";
     const retry = (/** @type {string} */ label) =>
-      element("button", { type: "button", click: () => this.#client.connect() }, label);
+      element(
+        "button",
+        { type: "button", click: () => mustReload ? location.reload() : this.#client.connect() },
+        label,
+      );
     switch (connection.state) {
       case "online":
         return [];

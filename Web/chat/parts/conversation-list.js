@@ -1,15 +1,17 @@
 // @ts-check
 import { ConversationID } from "../../sdk/scrollback.js";
 import { element, iconButton, renderRows } from "../support/dom.js";
-import { errorText, plain, plural, shortTimeText, t } from "../support/text.js";
+import { errorText, plain, plural, shortTimeText, summaryOf, t } from "../support/text.js";
 import { avatar } from "./avatar.js";
-import { summaryOf } from "./message-content.js";
-import { showNewConversation } from "./new-conversation.js";
-import { searchPanel } from "./search-panel.js";
-import { showSettings } from "./settings-dialog.js";
 
 /** @typedef {import("../../sdk/scrollback.js").RecentConversation} RecentConversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
+
+/** The number of conversations that are read and shown first, which fill a screen. */
+const firstLimit = 30;
+
+/** The number of conversations that the list shows at first, and by which scrolling extends it. */
+const limitStep = 100;
 
 /** The maximum number of conversations in the list. */
 const maximumLimit = 1000;
@@ -22,7 +24,7 @@ export class ConversationList extends HTMLElement {
   #search = element("input", { type: "search", placeholder: t("search"), "aria-label": t("searchEverywhere") });
   /** @type {string | null} */
   #selected = null;
-  #limit = 100;
+  #limit = limitStep;
   #recents;
   #endRecents = () => {};
   /** The users whose presence is shown. @type {Set<string>} */
@@ -42,14 +44,18 @@ export class ConversationList extends HTMLElement {
         "header",
         {},
         element("h1", {}, element("bdi", {}, app.people.name(app.user))),
-        iconButton("gear", t("settings"), () => showSettings(app)),
-        iconButton("plus", t("newConversation"), () => showNewConversation(app)),
+        iconButton("gear", t("settings"), () => app.withScreens(({ showSettings }) => showSettings(app))),
+        iconButton(
+          "plus",
+          t("newConversation"),
+          () => app.withScreens(({ showNewConversation }) => showNewConversation(app)),
+        ),
       ),
       element("form", { role: "search", submit: (/** @type {Event} */ event) => this.#searched(event) }, this.#search),
       this.#invitations,
       element("nav", { "aria-label": t("conversations"), scroll: () => this.#scrolled() }, this.#rows),
     );
-    this.#observe(this.#limit);
+    this.#observe(firstLimit);
     app.client.presence.subscribe(() => this.#render());
     app.people.changes.subscribe(() => this.#render());
     app.client.connection.subscribe(({ state }) => {
@@ -84,7 +90,7 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * Shows the newest conversations as soon as they have been read.
+   * Shows the newest conversations as soon as they have been read: first a screen of them, and then all.
    *
    * @param {number} limit
    */
@@ -101,6 +107,7 @@ export class ConversationList extends HTMLElement {
         if (limit < maximumLimit) this.#observe(maximumLimit);
       }
       this.#render();
+      this.#app.loadScreens();
     });
   }
 
@@ -211,7 +218,7 @@ export class ConversationList extends HTMLElement {
   #scrolled() {
     const last = this.#rows.lastElementChild?.getBoundingClientRect();
     if (!last || last.top > innerHeight * 2 || this.#limit >= this.#recents.value.conversations.length) return;
-    this.#limit += 100;
+    this.#limit += limitStep;
     this.#render();
   }
 
@@ -219,7 +226,9 @@ export class ConversationList extends HTMLElement {
   #searched(event) {
     event.preventDefault();
     const text = this.#search.value.trim();
-    if (text !== "") this.#app.openPanel((signal) => searchPanel(this.#app, null, signal, text));
+    if (text === "") return;
+    const app = this.#app;
+    app.withScreens(({ searchPanel }) => app.openPanel((signal) => searchPanel(app, null, signal, text)));
   }
 
   async #loadInvitations() {

@@ -1,9 +1,8 @@
 // @ts-check
 import { ConversationID } from "../../sdk/scrollback.js";
 import { element, renderRows } from "../support/dom.js";
-import { errorText, t } from "../support/text.js";
+import { errorText, summaryOf, t } from "../support/text.js";
 import { avatar } from "./avatar.js";
-import { summaryOf } from "./message-content.js";
 import { panel } from "./panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */

@@ -14,23 +14,6 @@ import { fileButton, picture, player } from "./media.js";
 const shownLength = 4000;
 
 /**
- * One line about a message, for a list or a quote.
- *
- * @param {Message} message
- */
-export function summaryOf({ content }) {
-  if (content === null) return t("deletedMessage");
-  const { text, location, media } = content;
-  if (content.poll) return `${t("poll")}: ${plain(content.poll.question)}`;
-  if (text !== null) return plain(text);
-  if (location) return plain(location.name ?? t("location"));
-  if (content.type === "image" || content.type === "gif") return t("picture");
-  if (content.type === "voice") return t("voiceMessage");
-  if (content.type === "video") return t("video");
-  return media ? plain(media.name ?? t("file")) : t("unknownContent");
-}
-
-/**
  * Shows content of any type. Everything that users wrote is text.
  *
  * @param {MessageContent} content

@@ -1,8 +1,8 @@
 // @ts-check
 import { element, icon, iconButton } from "../support/dom.js";
-import { errorText, fullText, plain, plural, t, timeText } from "../support/text.js";
+import { errorText, fullText, plain, plural, summaryOf, t, timeText } from "../support/text.js";
 import { avatar } from "./avatar.js";
-import { contentNode, summaryOf } from "./message-content.js";
+import { contentNode } from "./message-content.js";
 import { unreadReplies } from "./threads-panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").ActionSummary} ActionSummary */

@@ -1,7 +1,6 @@
 // @ts-check
 import { element, renderRows } from "../support/dom.js";
-import { errorText, plural, shortTimeText, t } from "../support/text.js";
-import { summaryOf } from "./message-content.js";
+import { errorText, plural, shortTimeText, summaryOf, t } from "../support/text.js";
 import { panel } from "./panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").MessageThread} MessageThread */

@@ -1,6 +1,6 @@
 // @ts-check
 import { element, icon, renderRows } from "../support/dom.js";
-import { dayText, errorText, t } from "../support/text.js";
+import { dayText, errorText, isSameDay, t } from "../support/text.js";
 import { MessageActions } from "./message-actions.js";
 import { dateOfItem, messageRow } from "./message-row.js";
 
@@ -176,10 +176,14 @@ export class TimelineView extends HTMLElement {
     /** @type {TimelineItem | null} */
     let previous = null;
     let day = "";
+    /** @type {Date | null} */
+    let dayDate = null;
     const names = this.#app.people;
     for (const item of view.items) {
       const date = dateOfItem(item);
-      const ownDay = date ? dayText(date) : day;
+      // The name of a day takes longer than the rest of a row.
+      const ownDay = date === null || (dayDate && isSameDay(dayDate, date)) ? day : dayText(date);
+      dayDate = date ?? dayDate;
       if (ownDay !== day) rows.push(separator(`day ${date?.toDateString()}`, "day", ownDay));
       if (item.id === this.#firstUnread) rows.push(separator("unread", "unread", t("newMessages")));
       const starts = ownDay !== day || item.id === this.#firstUnread || !continues(previous, item, this.#app.user);

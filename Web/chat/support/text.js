@@ -1,18 +1,16 @@
 // @ts-check
 import { en } from "../texts/en.js";
-import { zh } from "../texts/zh.js";
 import { settings } from "./settings.js";
 
+/** @typedef {import("../../sdk/scrollback.js").Message} Message */
 /** @typedef {keyof typeof en} TextKey */
-
-/** @type {Record<string, Record<TextKey, string>>} */
-const languages = { en, zh };
 
 /** The tag of the language that the page uses. */
 export const language = settings.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
 export const locale = language === "zh" ? "zh-Hans" : navigator.language.startsWith("en") ? navigator.language : "en";
 
-const texts = languages[language] ?? en;
+/** @type {Record<TextKey, string>} */
+const texts = language === "zh" ? (await import("../texts/zh.js")).zh : en;
 const plurals = new Intl.PluralRules(locale);
 
 /**
@@ -37,6 +35,23 @@ export function t(key, values = {}) {
  * @param {number} count
  */
 export const plural = (one, other, count) => t(plurals.select(count) === "one" ? one : other, { count });
+
+/**
+ * One line about a message, for a list or a quote.
+ *
+ * @param {Message} message
+ */
+export function summaryOf({ content }) {
+  if (content === null) return t("deletedMessage");
+  const { text, location, media } = content;
+  if (content.poll) return `${t("poll")}: ${plain(content.poll.question)}`;
+  if (text !== null) return plain(text);
+  if (location) return plain(location.name ?? t("location"));
+  if (content.type === "image" || content.type === "gif") return t("picture");
+  if (content.type === "voice") return t("voiceMessage");
+  if (content.type === "video") return t("video");
+  return media ? plain(media.name ?? t("file")) : t("unknownContent");
+}
 
 /**
  * Removes line breaks and the characters that control the writing direction, for names inside of other texts.
@@ -67,6 +82,14 @@ function daysBetween(earlier, later) {
   const day = (/** @type {Date} */ date) => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());
   return Math.round((day(later) - day(earlier)) / 86_400_000);
 }
+
+/**
+ * Whether two dates are on the same local day.
+ *
+ * @param {Date} one
+ * @param {Date} other
+ */
+export const isSameDay = (one, other) => daysBetween(one, other) === 0;
 
 /**
  * The name of a day, for a separator in a timeline.

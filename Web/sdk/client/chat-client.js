@@ -6,10 +6,9 @@ import { standardLimits } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { outboxCount } from "../store/outbox.js";
-import { profiles, saveProfiles } from "../store/people.js";
-import { recents, unreadTotals } from "../store/recents.js";
+import { profiles } from "../store/people.js";
+import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
-import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 import { Conversation, decodeScheduled, decodeSearch } from "./conversation.js";
 import { Core } from "./core.js";
@@ -18,7 +17,6 @@ import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
-/** @typedef {import("../store/recents.js").ListedConversation} ListedConversation */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./conversation.js").ScheduledMessage} ScheduledMessage */
@@ -147,7 +145,7 @@ export class ChatClient {
 
   /** Returns the number of messages and changes that the server has not acknowledged. */
   unsentCount() {
-    return this.#core.store.read(outboxCount);
+    return this.#core.store.read(outboxCount, ["outbox"]);
   }
 
   // Conversations
@@ -160,14 +158,19 @@ export class ChatClient {
    */
   recents({ limit = 100 } = {}) {
     const core = this.#core;
-    /** @type {ListedConversation[]} */
-    let listed = [];
-    return new LiveView(core, "recents", emptyList, (changes) =>
-      core.store.read(async (transaction) => {
-        const { unread, mentions } = await unreadTotals(transaction);
-        listed = await recents(transaction, limit, listed, changes);
-        return { conversations: listed.map(({ entry }) => entry), totalUnread: unread, totalMentions: mentions };
-      }));
+    const reader = new RecentsReader(limit);
+    /** @type {LiveView<RecentsView>} */
+    const view = new LiveView(core, "recents", emptyList, async (changes) => {
+      if (changes?.size === 0) return view.value;
+      await core.store.read((transaction) => reader.read(transaction, changes), [
+        "conversations",
+        "messages",
+        "drafts",
+      ]);
+      const { conversations, totals } = reader;
+      return { conversations, totalUnread: totals.unread, totalMentions: totals.mentions };
+    });
+    return view;
   }
 
   /**
@@ -242,12 +245,12 @@ export class ChatClient {
     if (users.length > maximumUsers) {
       throw ScrollbackError.invalidParameter("users", "must name at most 100 users", maximumUsers);
     }
-    const { store } = this.#core;
-    const { known, outdated } = await store.read((transaction) => profiles(transaction, users, Date.now()));
+    const { known, outdated } = await this.#core.store.read(
+      (transaction) => profiles(transaction, users, Date.now()),
+      ["people"],
+    );
     if (outdated.length === 0) return known;
-    const body = await this.#core.request({ type: "users", users: outdated }, { signal });
-    const found = decodeList(body["users"], "users", decodeProfile);
-    await store.write((transaction) => saveProfiles(transaction, found, outdated, Date.now()));
+    const found = await this.#core.fetchProfiles(outdated, { signal });
     return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
   }
 

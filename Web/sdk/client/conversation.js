@@ -15,17 +15,16 @@ import { MessageContent } from "../model/message-content.js";
 import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
-import { draftOf, saveDraft } from "../store/drafts.js";
-import { messageWithID, pointToRequest } from "../store/history.js";
+import { deleteSentDraft, draftOf, saveDraft } from "../store/drafts.js";
+import { localRun, messageWithID, pointToRequest } from "../store/history.js";
 import { apply } from "../store/log.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
 import { recent } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { applySetting, markRead, removeRecent } from "../store/settings.js";
-import { encodeJSON } from "../wire/json.js";
+import { encodeJSON } from "../wire/frames.js";
 import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
-import { localRun } from "./local-run.js";
 import { editedAttributes } from "./pending-changes.js";
 import { prepareFile } from "./files.js";
 import { SendHandle } from "./send-handle.js";
@@ -42,7 +41,7 @@ import { Timeline } from "./timeline.js";
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/drafts.js").Draft} Draft */
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
 /** @typedef {import("../store/outbox.js").ThreadChange} ThreadChange */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
@@ -179,8 +178,7 @@ export class Conversation {
     let isDraft = false;
     // Sending the text of the draft deletes the draft.
     const deleteDraft = async (/** @type {Transaction} */ transaction) => {
-      isDraft = content.type === "text" && (await draftOf(transaction, this.id))?.text === content.text;
-      if (isDraft) await saveDraft(transaction, this.id, { text: "" });
+      isDraft = content.type === "text" && await deleteSentDraft(transaction, this.id, content.text);
     };
     await this.core.queue(this.id, id, { type: "send", submission }, null, deleteDraft, file);
     if (isDraft) this.core.post({ type: "draftChanged" });
@@ -438,7 +436,10 @@ export class Conversation {
    * @param {{replyTo?: string | null}} [options]
    */
   async setDraft(text, { replyTo = null } = {}) {
-    const isChanged = await this.core.store.write((transaction) => saveDraft(transaction, this.id, { text, replyTo }));
+    const isChanged = await this.core.store.write(
+      (transaction) => saveDraft(transaction, this.id, { text, replyTo }),
+      { stores: ["drafts"] },
+    );
     if (!isChanged) return;
     this.core.changed([this.id]);
     this.core.post({ type: "draftChanged" });
@@ -451,7 +452,12 @@ export class Conversation {
    */
   draft() {
     const { id, core } = this;
-    return new LiveView(core, { id }, null, () => core.store.read((transaction) => draftOf(transaction, id)));
+    return new LiveView(
+      core,
+      { id },
+      null,
+      () => core.store.read((transaction) => draftOf(transaction, id), ["drafts"]),
+    );
   }
 
   // Threads
@@ -499,8 +505,7 @@ export class Conversation {
    *   if the conversation is not.
    */
   async markThreadRead(id, { upTo } = {}) {
-    const { seq, epoch } = await this.core.store.read(async (transaction) => {
-      const { log } = await OpenConversation.load(transaction, this.id);
+    const { seq, epoch } = await this.core.readConversation(this.id, async ({ log }, transaction) => {
       if (!log) {
         throw new ScrollbackError("unknown-conversation", "The conversation is not stored in this browser yet.");
       }
@@ -615,9 +620,8 @@ export class Conversation {
       let request = run.request;
       if (run.unknownPoint !== null) {
         const side = Math.max(query.limit ?? 20, 1);
-        const start = await this.core.store.read(async (transaction) =>
-          pointToRequest(run.unknownPoint ?? "latest", await OpenConversation.load(transaction, this.id))
-        );
+        const point = run.unknownPoint;
+        const start = await this.core.readConversation(this.id, (conversation) => pointToRequest(point, conversation));
         request = start === "latest"
           ? { limit: side }
           : start === "earliest"
@@ -643,8 +647,9 @@ export class Conversation {
 
   /** @param {HistoryQuery} query */
   #localRun(query) {
-    return this.core.store.read(async (transaction) =>
-      await localRun(transaction, this.core.user, query, await OpenConversation.load(transaction, this.id))
+    return this.core.readConversation(
+      this.id,
+      (conversation, transaction) => localRun(transaction, this.core.user, query, conversation),
     );
   }
 
@@ -666,11 +671,15 @@ export class Conversation {
    *
    * @param {HistoryQuery} query
    * @param {AbortSignal} [signal]
+   * @param {(changedGaps: boolean) => void} [stored] Called before the observers of the conversation.
    * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
    */
-  async fetchPage(query, signal) {
+  async fetchPage(query, signal, stored = () => {}) {
     const page = decodePage(await this.core.request(getHistory(this.id, query), { signal }));
-    const [outcome] = await this.core.apply([{ type: "page", conversation: this.id, page }]);
+    const [outcome] = await this.core.apply(
+      [{ type: "page", conversation: this.id, page }],
+      ([outcome]) => stored(outcome?.changedGaps ?? false),
+    );
     if (outcome?.behind) this.core.post({ type: "behind", position: outcome.behind });
     if (outcome?.needsHead) this.core.post({ type: "fetchHeads", ids: [this.id] });
     return { page, changedGaps: outcome?.changedGaps ?? false };
@@ -816,7 +825,7 @@ function checkAction(type, value) {
 }
 
 /**
- * @param {import("./local-run.js").LocalRun} run
+ * @param {import("../store/history.js").LocalRun} run
  * @param {HistoryQuery} query
  * @returns {HistoryPage}
  */

@@ -1,15 +1,14 @@
 // @ts-check
+import { decodeList } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
-import { standardPace } from "../model/token-bucket.js";
-import { messageOf } from "../store/records.js";
-import { saveFile } from "../store/files.js";
+import { messageOf, OpenConversation } from "../store/records.js";
+import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
 import { apply } from "../store/log.js";
-import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
+import { saveProfiles } from "../store/people.js";
 import { Store } from "../store/store.js";
-import { Outbox } from "../sync/outbox.js";
-import { Driver } from "./driver.js";
-import { Mailbox } from "./mailbox.js";
+import { decodeProfile } from "../wire/frames.js";
+import { Mailbox, refuse } from "./mailbox.js";
 import { Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
 
@@ -17,13 +16,14 @@ import { Tabs } from "./tabs.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/log.js").LogInput} LogInput */
 /** @typedef {import("../store/log.js").LogOutcome} LogOutcome */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
 /** @typedef {import("../store/store.js").StorageLoss} StorageLoss */
 /** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
 /** @typedef {import("../wire/frames.js").Presence} Presence */
+/** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Input} Input */
 
@@ -34,7 +34,8 @@ import { Tabs } from "./tabs.js";
  * - `connecting`: the client connects, or continues after a lost connection
  * - `online`: the server answers
  * - `waiting`: the client connects again at `until`
- * - `rejected`: the server rejected the client, which does not connect again before `connect()`
+ * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
+ *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
  *
  * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
  *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -122,6 +123,13 @@ export class Core {
   #currentSubscriptions = new Set();
   /** @type {Promise<void>} */
   #loop = Promise.resolve();
+  /**
+   * The modules that only the leading tab needs. Stored conversations are shown without them. Browsers don't load a
+   * module again that they could not load.
+   */
+  #driver = import("./driver.js").catch((cause) =>
+    new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause })
+  );
   #isClosed = false;
   #options;
   #page = new AbortController();
@@ -132,8 +140,10 @@ export class Core {
   static async open(options) {
     /** @type {Core | null} */
     let core = null;
-    const { store, device, loss } = await Store.open(ownerOf(options), (error) => core?.storageFailed(error));
-    const isPersistent = await globalThis.navigator?.storage?.persisted?.() ?? false;
+    const [{ store, device, loss }, isPersistent = false] = await Promise.all([
+      Store.open(ownerOf(options), (error) => core?.storageFailed(error)),
+      globalThis.navigator?.storage?.persisted?.(),
+    ]);
     core = new Core(options, store, device, { loss, error: null, isPersistent });
     return core;
   }
@@ -215,12 +225,17 @@ export class Core {
   }
 
   async #runLoop() {
+    const driver = await this.#driver;
+    if (driver instanceof ScrollbackError) {
+      this.setConnection({ state: "rejected", error: driver });
+      return refuse(this.mailbox.close(), driver);
+    }
     try {
       // Messages that were in flight when the previous leader ended are queued again.
-      const items = await this.store.read(outboxItems);
+      const items = await this.store.read(outboxItems, ["outbox"]);
       this.mailbox.post({ type: "connect" });
       this.#announce();
-      await new Driver(this, new Outbox(items, standardPace)).run();
+      await driver.drive(this, items);
     } catch (error) {
       this.storageFailed(error);
     }
@@ -312,8 +327,8 @@ export class Core {
         const error = news.error && ScrollbackError.from(news.error);
         return this.#publishSubscription(news.id, error, news.headAtEntry);
       }
-      case "event":
-        return this.#sendEvent(restoredEvent(news.event));
+      case "events":
+        return this.#sendEvents(news.events.map(restoredEvent));
     }
   }
 
@@ -459,15 +474,18 @@ export class Core {
 
   // Events
 
-  /** @param {ClientEvent} event */
-  notify(event) {
-    this.#sendEvent(event);
-    this.tabs.broadcast({ type: "event", event });
+  /** @param {ClientEvent[]} events */
+  notify(...events) {
+    if (events.length === 0) return;
+    this.#sendEvents(events);
+    this.tabs.broadcast({ type: "events", events });
   }
 
-  /** @param {ClientEvent} event */
-  #sendEvent(event) {
-    for (const listener of [...this.#listeners]) listener(event);
+  /** @param {ClientEvent[]} events */
+  #sendEvents(events) {
+    for (const event of events) {
+      for (const listener of [...this.#listeners]) listener(event);
+    }
   }
 
   /**
@@ -522,20 +540,37 @@ export class Core {
    */
   #notifyObservers(ids, entries = ids) {
     const changes = entries && new Set(entries);
-    for (const { subject, changed } of [...this.#observers]) {
-      if (ids === null || subject === "recents" || ids.has(subject.id)) changed(changes);
-    }
+    const concerned = Object.groupBy(
+      [...this.#observers].filter(({ subject }) => ids === null || subject === "recents" || ids.has(subject.id)),
+      ({ subject }) => subject === "recents" ? "lists" : "screens",
+    );
+    // The screens of a conversation don't wait for the list.
+    for (const { changed } of [...concerned.screens ?? [], ...concerned.lists ?? []]) changed(changes);
+  }
+
+  /**
+   * Reads from one snapshot of the store, beginning with a conversation.
+   *
+   * @template Result
+   * @param {string} id
+   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result> | Result} body
+   * @returns {Promise<Result>}
+   */
+  readConversation(id, body) {
+    return this.store.read(async (transaction) => body(await OpenConversation.load(transaction, id), transaction));
   }
 
   /**
    * Applies inputs in one transaction and notifies the observers of their conversations.
    *
    * @param {LogInput[]} inputs
+   * @param {(outcomes: LogOutcome[]) => void} [stored] Called before the observers, whose next read depends on it.
    * @returns {Promise<LogOutcome[]>}
    */
-  async apply(inputs) {
+  async apply(inputs, stored = () => {}) {
     if (inputs.length === 0) return [];
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
+    stored(outcomes);
     this.changed(outcomes.map(({ conversation }) => conversation));
     this.reportDelivered(outcomes);
     return outcomes;
@@ -566,6 +601,22 @@ export class Core {
   }
 
   /**
+   * Fetches the profiles of up to 100 users, and stores them.
+   *
+   * @param {string[]} users
+   * @param {{signal?: AbortSignal | undefined}} [options]
+   * @returns {Promise<UserProfile[]>}
+   */
+  async fetchProfiles(users, options) {
+    const body = await this.request({ type: "users", users }, options);
+    const found = decodeList(body["users"], "users", decodeProfile);
+    await this.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()), {
+      stores: ["people"],
+    });
+    return found;
+  }
+
+  /**
    * @param {"retry" | "cancel"} type
    * @param {string} id
    */
@@ -581,15 +632,18 @@ export class Core {
    * @param {string} id The ID of the message or operation, which makes retries idempotent.
    * @param {OutboxRequest} request
    * @param {string | null} [about] The message that the request changes.
-   * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction.
+   * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction, except
+   *   for the outbox.
    * @param {Omit<QueuedFile, "message"> | null} [file] The file to upload first.
    */
   async queue(conversation, id, request, about = null, also = async () => {}, file = null) {
     await this.store.write(async (transaction) => {
-      await also(transaction);
-      if (file) await saveFile(transaction, { ...file, message: id });
+      if (file) saveFile(transaction, { ...file, message: id });
       const needsUpload = file !== null;
-      await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload });
+      await Promise.all([
+        also(transaction),
+        insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload }),
+      ]);
     }, { changesOutbox: true });
     // Screens need not wait for the disk.
     this.changed([conversation]);

@@ -1,11 +1,11 @@
 // @ts-check
 import { decodeCounter } from "../model/decode.js";
 import { draftAccepted, nextDraftStep, receiveDraft, storeDrafts } from "../store/drafts.js";
-import { decodeDraftPage, listDrafts, putDraft } from "../wire/drafts.js";
+import { decodeDraftPage, listDrafts, putDraft } from "../wire/requests.js";
 
 /** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
 /** @typedef {import("../store/drafts.js").DraftStep} DraftStep */
-/** @typedef {import("../wire/drafts.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("../wire/requests.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Driver} Driver */
 
@@ -44,7 +44,7 @@ export class DraftsDriver {
   /** Lists the drafts that other devices changed, if there are any, and sends those of this device. */
   async sync() {
     if (!this.#driver.isOnline || this.#isPaused || this.#isSyncing) return;
-    const step = await this.#store.read(nextDraftStep);
+    const step = await this.#store.read(nextDraftStep, ["drafts", "meta"]);
     if (!step) return;
     this.#isSyncing = true;
     if (step.type === "list") this.#driver.send(listDrafts(step.cursor), (answer) => this.#listed(answer));
@@ -56,7 +56,8 @@ export class DraftsDriver {
     this.#isSyncing = false;
     if (error) return this.#failed(error);
     const page = decodeDraftPage(body);
-    this.#driver.core.changed(await this.#store.write((transaction) => storeDrafts(transaction, page)));
+    const changed = await this.#store.write((transaction) => storeDrafts(transaction, page), { stores: ["drafts"] });
+    this.#driver.core.changed(changed);
     await this.sync();
   }
 
@@ -69,7 +70,7 @@ export class DraftsDriver {
     if (error?.isTemporary) return this.#failed(error);
     // A draft that the server refuses stays in this browser. The next change of it is sent again.
     const rev = body ? decodeCounter(body, "rev") : null;
-    await this.#store.write((transaction) => draftAccepted(transaction, sent, rev));
+    await this.#store.write((transaction) => draftAccepted(transaction, sent, rev), { stores: ["drafts"] });
     await this.sync();
   }
 
@@ -89,7 +90,7 @@ export class DraftsDriver {
    * @param {SyncedDraft} draft
    */
   async received(draft) {
-    if (await this.#store.write((transaction) => receiveDraft(transaction, draft))) {
+    if (await this.#store.write((transaction) => receiveDraft(transaction, draft), { stores: ["drafts"] })) {
       this.#driver.core.changed([draft.conversation]);
     }
   }

@@ -2,6 +2,7 @@
 import { decodeFrame, helloFrame, requestFrame } from "../wire/frames.js";
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
+import { standardPace } from "../model/token-bucket.js";
 import { getMeta } from "../store/meta.js";
 import { adoptRollback } from "../store/checkpoint.js";
 import { saveProfiles } from "../store/people.js";
@@ -9,13 +10,14 @@ import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
+import { Outbox } from "../sync/outbox.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
-import { DeliveryDriver } from "./delivery-driver.js";
 import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
+import { refuse } from "./mailbox.js";
 import { OutboxDriver } from "./outbox-driver.js";
 import { PushDriver } from "./push-driver.js";
-import { SettingsDriver } from "./settings-driver.js";
+import { DeliveryDriver, SettingsDriver } from "./settings-driver.js";
 import { SyncDriver } from "./sync-driver.js";
 import { Connection } from "./transport.js";
 
@@ -24,6 +26,7 @@ import { Connection } from "./transport.js";
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
 /** @typedef {import("../sync/connection-lifecycle.js").ConnectionAction} ConnectionAction */
 /** @typedef {import("../sync/live-event.js").LiveEvent} LiveEvent */
+/** @typedef {import("../sync/recent-entry.js").RecentEntry} RecentEntry */
 /** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
 /** @typedef {import("../wire/frames.js").ServerEvent} ServerEvent */
 /** @typedef {import("../wire/frames.js").ServerFrame} ServerFrame */
@@ -117,7 +120,7 @@ export class Driver {
 
   /**
    * @param {Core} core
-   * @param {import("../sync/outbox.js").Outbox} outbox
+   * @param {Outbox} outbox
    */
   constructor(core, outbox) {
     this.core = core;
@@ -184,11 +187,7 @@ export class Driver {
     this.#disconnect(closed);
     this.#failWaiting(closed);
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const input of [...rest, ...this.core.mailbox.close()]) {
-      if (input.type === "request") input.reply({ body: null, error: closed });
-      else if (input.type === "retry") input.reply(false);
-      else if (input.type === "cancel") input.reply(Promise.reject(closed));
-    }
+    refuse([...rest, ...this.core.mailbox.close()], closed);
   }
 
   /** @param {Input} input */
@@ -335,7 +334,9 @@ export class Driver {
           break;
         case "sendHello":
           try {
-            const checkpoint = await this.core.store.read((transaction) => getMeta(transaction, "checkpoint"));
+            const checkpoint = await this.core.store.read((transaction) => getMeta(transaction, "checkpoint"), [
+              "meta",
+            ]);
             const { device, sharesPresence } = this.core;
             this.#connection?.send(helloFrame({ ...action, device, checkpoint, sharesPresence }));
           } catch (error) {
@@ -681,22 +682,10 @@ export class Driver {
         await core.store.write((transaction) => saveThreadState(transaction, event.conversation, event.state));
         return core.changed([event.conversation]);
       case "peerRead":
-        await core.store.write(async (transaction) => {
-          const conversation = await OpenConversation.load(transaction, event.conversation);
-          conversation.entry.advancePeerRead(event.seq);
-          await conversation.save(transaction);
-        });
-        await this.sync.fetchHeadIfUnknown(event.conversation);
-        return core.changed([event.conversation]);
+        return await this.#peerAdvanced(event.conversation, (entry) => entry.advancePeerRead(event.seq));
       case "delivered":
         if (ConversationID.kind(event.conversation) !== "direct") return;
-        await core.store.write(async (transaction) => {
-          const conversation = await OpenConversation.load(transaction, event.conversation);
-          conversation.entry.delivery.advancePeer(event.seq);
-          await conversation.save(transaction);
-        });
-        await this.sync.fetchHeadIfUnknown(event.conversation);
-        return core.changed([event.conversation]);
+        return await this.#peerAdvanced(event.conversation, (entry) => entry.delivery.advancePeer(event.seq));
       case "member":
         // Joining or leaving a community affects many channels at once. A sync pass fetches their heads and holds back
         // their live events until then.
@@ -731,7 +720,31 @@ export class Driver {
         return await this.sync.restart();
     }
   }
+
+  /**
+   * Stores how far another user has received or read a conversation.
+   *
+   * @param {string} id
+   * @param {(entry: RecentEntry) => void} advance
+   */
+  async #peerAdvanced(id, advance) {
+    await this.core.store.write(async (transaction) => {
+      const conversation = await OpenConversation.load(transaction, id);
+      advance(conversation.entry);
+      conversation.save(transaction);
+    });
+    await this.sync.fetchHeadIfUnknown(id);
+    this.core.changed([id]);
+  }
 }
+
+/**
+ * Runs the loop until the client closes.
+ *
+ * @param {Core} core
+ * @param {import("../sync/outbox-item.js").OutboxItem[]} items The queued items.
+ */
+export const drive = (core, items) => new Driver(core, new Outbox(items, standardPace)).run();
 
 /**
  * Returns the log update of a frame, or `null` for any other frame.

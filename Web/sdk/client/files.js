@@ -3,13 +3,13 @@ import { decodeObject } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { utf8Length } from "../model/text.js";
-import { queuedBytes } from "../store/files.js";
-import { parseJSON } from "../wire/json.js";
+import { queuedBytes } from "../store/outbox.js";
+import { parseJSON } from "../wire/frames.js";
 
 /** @typedef {import("../model/errors.js").ErrorCode} ErrorCode */
 /** @typedef {import("../model/errors.js").Problem} Problem */
 /** @typedef {import("../model/message-content.js").Media} Media */
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("./core.js").Core} Core */
 
 /** The maximum length of a file's name in bytes of UTF-8. */

@@ -1,4 +1,7 @@
 // @ts-check
+
+/** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
+
 /**
  * A queue of inputs with one reader.
  *
@@ -40,5 +43,19 @@ export class Mailbox {
   close() {
     this.#isClosed = true;
     return this.#inputs.splice(0);
+  }
+}
+
+/**
+ * Answers the inputs that wait for an answer, because the loop does not handle them.
+ *
+ * @param {readonly import("./driver.js").Input[]} inputs
+ * @param {ScrollbackError} error
+ */
+export function refuse(inputs, error) {
+  for (const input of inputs) {
+    if (input.type === "request") input.reply({ body: null, error });
+    else if (input.type === "retry") input.reply(false);
+    else if (input.type === "cancel") input.reply(Promise.reject(error));
   }
 }

@@ -4,14 +4,19 @@ import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { Message } from "../model/message.js";
 import { epoch, timetoken } from "../model/timetoken.js";
-import { fileOf, saveUploadProgress } from "../store/files.js";
+import {
+  fileOf,
+  outboxItemOf,
+  outboxRequest,
+  removeFromOutbox,
+  saveOutboxItem,
+  saveUploadProgress,
+} from "../store/outbox.js";
 import { apply } from "../store/log.js";
-import { outboxItemOf, outboxRequest, removeFromOutbox, saveOutboxItem } from "../store/outbox.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
-import { getHistory } from "../wire/requests.js";
-import { decodeThreadState } from "../wire/threads.js";
+import { decodeThreadState, getHistory } from "../wire/requests.js";
 import { outboxFrame } from "./outbox-frames.js";
 import { Uploads } from "./uploads.js";
 
@@ -74,7 +79,7 @@ export class OutboxDriver {
    */
   async queued(id) {
     try {
-      const item = await this.#core.store.read((transaction) => outboxItemOf(transaction, id));
+      const item = await this.#core.store.read((transaction) => outboxItemOf(transaction, id), ["outbox"]);
       // The tab's notice may arrive after the item was sent.
       if (!item || this.#outbox.get(id)) return;
       if (item.isMessage) this.#driver.live.sent(item.conversation);
@@ -148,9 +153,9 @@ export class OutboxDriver {
       try {
         const requests = await this.#core.store.write(async (transaction) => {
           for (const item of changed) await saveOutboxItem(transaction, item);
-          for (const id of removed) await removeFromOutbox(transaction, id);
+          for (const id of removed) removeFromOutbox(transaction, id);
           return await Promise.all(transmit.map((id) => outboxRequest(transaction, id)));
-        }, { changesOutbox: removed.length > 0 });
+        }, { changesOutbox: removed.length > 0, stores: ["outbox", "files"] });
         for (const [index, request] of requests.entries()) {
           const item = this.#outbox.get(transmit[index] ?? "");
           if (request && item) {
@@ -187,7 +192,7 @@ export class OutboxDriver {
     await this.#core.store.write(async (transaction) => {
       const { log } = await OpenConversation.load(transaction, id);
       // A conversation whose log is known exists, and stays.
-      if (!log) await deleteConversation(transaction, id);
+      if (!log) deleteConversation(transaction, id);
     });
     this.#core.changed([id]);
   }
@@ -262,8 +267,8 @@ export class OutboxDriver {
         const { log } = await OpenConversation.load(transaction, conversation);
         if (log?.isOutdated(input.message, input.message.rev)) return { outcome: null, outdated: input.message };
       }
-      await removeFromOutbox(transaction, id);
-      if (request.type === "deleteConversation") await deleteConversation(transaction, conversation);
+      removeFromOutbox(transaction, id);
+      if (request.type === "deleteConversation") deleteConversation(transaction, conversation);
       if (request.type === "changeThread") await saveThreadState(transaction, conversation, decodeThreadState(body));
       const outcomes = input ? await apply(transaction, user, [input]) : [];
       return { outcome: outcomes[0] ?? null, outdated: null };
@@ -296,7 +301,7 @@ export class OutboxDriver {
     // The message is sent again after a delay, which has no effect on the server.
     if (error?.isTemporary) return await this.#perform(this.#outbox.answered(id, error, now, random));
     const outcomes = await this.#core.store.write(async (transaction) => {
-      await removeFromOutbox(transaction, id);
+      removeFromOutbox(transaction, id);
       // Without permission to read the conversation, there is no message to show.
       if (!body) return [];
       return await apply(transaction, this.#core.user, [{ type: "page", conversation, page: decodePage(body) }]);

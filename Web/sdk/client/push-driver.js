@@ -52,7 +52,7 @@ export class PushDriver {
   /** Sends the next step of the registration. */
   async send() {
     if (!this.#driver.isOnline || this.#isPaused || this.#isSending) return;
-    const row = await this.#core.store.read((transaction) => getMeta(transaction, "push"));
+    const row = await this.#core.store.read((transaction) => getMeta(transaction, "push"), ["meta"]);
     if (!row || (row.isAcknowledged && (!row.wanted || this.#isChecked))) return;
     this.#isSending = true;
     const change = row.wanted ? putPushDevice(row.wanted.device) : dropPushDevice(this.#core.device);
@@ -79,7 +79,7 @@ export class PushDriver {
       const row = await getMeta(transaction, "push");
       // The answer does not concern a registration that changed in the meantime.
       if (row?.version !== sent.version) return;
-      await setMeta(transaction, "push", { ...row, isAcknowledged, refusal: error?.toJSON() ?? null });
+      setMeta(transaction, "push", { ...row, isAcknowledged, refusal: error?.toJSON() ?? null });
     });
     this.#core.changed([pushSubject.id]);
     await this.send();

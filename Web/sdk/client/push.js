@@ -226,7 +226,7 @@ async function setPush(core, wanted, known) {
     if (known && row?.version !== known.version) return;
     const version = (row?.version ?? 0) + 1;
     // Even an unchanged registration is sent again, because a subscription can change its owner.
-    await setMeta(transaction, "push", { wanted, isAcknowledged: false, refusal: null, version });
+    setMeta(transaction, "push", { wanted, isAcknowledged: false, refusal: null, version });
   });
   core.changed([pushSubject.id]);
   core.post({ type: "pushChanged" });

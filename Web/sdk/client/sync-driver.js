@@ -1,7 +1,7 @@
 // @ts-check
 import { decodeHead, decodeList, decodeMessage, decodeObject, decodeSync, decodeText } from "../model/decode.js";
 import { ConversationID } from "../model/conversation-id.js";
-import { confirm, unconfirmed } from "../store/checkpoint.js";
+import { confirm, isRecovered, unconfirmed } from "../store/checkpoint.js";
 import { markDraftsBehind } from "../store/drafts.js";
 import { saveCursor, syncPoint } from "../store/meta.js";
 import { deleteIfGone, positionsBehind, storeHeads, uncertainConversations } from "../store/recents.js";
@@ -238,8 +238,8 @@ export class SyncDriver {
     try {
       const outcomes = await this.#core.store.write(async (transaction) => {
         const outcomes = await storeHeads(transaction, this.#core.user, heads);
-        await saveCursor(transaction, cursor, isLast);
-        if (hasDrafts) await markDraftsBehind(transaction);
+        saveCursor(transaction, cursor, isLast);
+        if (hasDrafts) markDraftsBehind(transaction);
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));
@@ -295,7 +295,9 @@ export class SyncDriver {
     for (const { input, isStale } of outcomes) {
       if (input.type !== "sync" || isStale) continue;
       await this.#driver.outbox.removeStored(input.sync.page.messages);
-      for (const message of input.sync.page.messages) this.#core.notify({ type: "message", message });
+      this.#core.notify(
+        ...input.sync.page.messages.map((message) => /** @type {const} */ ({ type: "message", message })),
+      );
     }
     await this.applyReleased();
   }
@@ -319,8 +321,8 @@ export class SyncDriver {
    * @param {string} id
    */
   async fetchHeadIfUnknown(id) {
-    const { log } = await this.#core.store.read((transaction) => OpenConversation.load(transaction, id));
-    if (!log) this.fetchHeads([id]);
+    const isKnown = await this.#core.readConversation(id, ({ log }) => log !== null);
+    if (!isKnown) this.fetchHeads([id]);
   }
 
   /**
@@ -398,10 +400,9 @@ export class SyncDriver {
    * have lost.
    */
   async recoverFromRollback() {
-    if (!this.#driver.isOnline) return;
-    const { conversations, messages } = await this.#core.store.read((transaction) =>
-      unconfirmed(transaction, maximumRefreshed)
-    );
+    const { store } = this.#core;
+    if (!this.#driver.isOnline || await store.read(isRecovered, ["meta"])) return;
+    const { conversations, messages } = await store.write((transaction) => unconfirmed(transaction, maximumRefreshed));
     this.fetchHeads(conversations);
     if (messages.length === 0 || this.#isConfirming) return;
     this.#isConfirming = true;

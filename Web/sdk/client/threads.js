@@ -1,11 +1,10 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
-import { OpenConversation } from "../store/records.js";
 import { saveThreads, threadsIn } from "../store/threads.js";
-import { decodeThreadPage, listThreads } from "../wire/threads.js";
+import { decodeThreadPage, listThreads } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 
-/** @typedef {import("../wire/threads.js").MessageThread} MessageThread */
+/** @typedef {import("../wire/requests.js").MessageThread} MessageThread */
 /** @typedef {import("./core.js").Core} Core */
 
 /**
@@ -72,8 +71,7 @@ export class Threads extends LiveView {
   /** @param {boolean} isFollowed */
   async #read(isFollowed) {
     const core = this.#core;
-    const { state, all } = await core.store.read(async (transaction) => {
-      const { log, read } = await OpenConversation.load(transaction, this.#conversation);
+    const { state, all } = await core.readConversation(this.#conversation, async ({ log, read }, transaction) => {
       // Reading the conversation reads its threads, and hiding a message hides its thread. Changes of another device
       // are missed without a connection.
       const seen = [log?.view, log?.deletedRanges.count, read?.position, read?.pendingReadSeq];
@@ -127,7 +125,9 @@ export class Threads extends LiveView {
    */
   async #request(before, signal) {
     const page = decodeThreadPage(await this.#core.request(listThreads(this.#conversation, before), { signal }));
-    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before));
+    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before), {
+      stores: ["threads"],
+    });
     return page.cursor;
   }
 }

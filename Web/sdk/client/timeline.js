@@ -2,13 +2,11 @@
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
-import { decodeList } from "../model/decode.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
-import { profiles, saveProfiles } from "../store/people.js";
+import { profiles } from "../store/people.js";
 import { OpenConversation } from "../store/records.js";
 import { GapFill } from "../sync/gap-fill.js";
-import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { withPendingChanges } from "./pending-changes.js";
@@ -100,6 +98,13 @@ export class Timeline extends LiveView {
   #isFetchingPeople = false;
   /** @type {Map<string, SeqRange>} */
   #places = new Map();
+  /**
+   * The messages and profiles that were read last; `null` if they must be read again.
+   *
+   * @type {{version: string | null, range: SeqRange, messages: Message[],
+   *   people: Awaited<ReturnType<typeof profiles>>} | null}
+   */
+  #rows = null;
 
   /**
    * @param {Conversation} conversation
@@ -107,7 +112,7 @@ export class Timeline extends LiveView {
    * @param {number} size
    */
   constructor(conversation, point, size) {
-    super(conversation.core, { id: conversation.id }, emptyView, () => this.#read());
+    super(conversation.core, { id: conversation.id }, emptyView, (changes) => this.#read(changes));
     this.#conversation = conversation;
     this.#size = size;
     this.#window = windowAt(point, size);
@@ -191,7 +196,7 @@ export class Timeline extends LiveView {
     const anchor = direction === "older" ? { before: { seq: this.#shown[0] } } : { after: { seq: this.#shown[1] } };
     const page = await this.#conversation.history({ ...anchor, limit, signal });
     if (page.remoteError && page.messages.length === 0) throw page.remoteError;
-    const { log } = await this.#load((conversation) => Promise.resolve(conversation));
+    const { log } = await this.#load((conversation) => conversation);
     if (!log || !this.#shown) return;
     this.#window = extendedWindow(this.#shown, direction, step, this.#size * 2, log);
     this.#shown = shownRange(this.#window, log, null, this.#size);
@@ -204,25 +209,28 @@ export class Timeline extends LiveView {
 
   /**
    * @template Result
-   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result>} body
+   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result> | Result} body
    */
   #load(body) {
-    const { id } = this.#conversation;
-    return this.#core.store.read(async (transaction) =>
-      body(await OpenConversation.load(transaction, id), transaction)
-    );
+    return this.#core.readConversation(this.#conversation.id, body);
   }
 
   /**
    * Reads the window from one snapshot of the store, and starts the next request.
    *
+   * @param {ReadonlySet<string> | null} changes `null` if profiles may have changed.
    * @returns {Promise<TimelineView>}
    */
-  async #read() {
+  async #read(changes) {
     const { user } = this.#core;
-    return await this.#load(async (conversation, transaction) => {
+    if (changes === null) this.#rows = null;
+    const { id } = this.#conversation;
+    return await this.#core.store.read(async (transaction) => {
+      const [conversation, { messages: queued, changes: edits }] = await Promise.all([
+        OpenConversation.load(transaction, id),
+        queuedIn(transaction, id),
+      ]);
       const { log, entry, read } = conversation;
-      const { messages: queued, changes } = await queuedIn(transaction, conversation.id);
       const range = log && await this.#locateWindow(transaction, conversation);
       const base = {
         ...emptyView,
@@ -236,9 +244,8 @@ export class Timeline extends LiveView {
         return { ...base, items: this.#pendingItems(queued, new Set()) };
       }
       this.#shown = range;
-      const rows = (await messagesIn(transaction, conversation.id, range))
-        .map((row) => withPendingChanges(row, changes, user));
-      const people = await profiles(transaction, rows.map(({ sender }) => sender), Date.now());
+      const { messages, people } = await this.#readRows(transaction, conversation, range);
+      const rows = messages.map((row) => withPendingChanges(row, edits, user));
       const gaps = log.gaps.clippedTo(range).ranges;
       this.#request(this.#wantedGap(log, range), range, gaps, people.outdated);
       const isAtNewest = range[1] === log.head;
@@ -257,7 +264,24 @@ export class Timeline extends LiveView {
         isAtNewest,
         hasOlder: range[0] > log.firstSeq,
       };
-    });
+    }, ["conversations", "messages", "outbox", "people"]);
+  }
+
+  /**
+   * Returns the stored messages of a range and the profiles of their senders. They are read again only if they may have
+   * changed, and not for a queued message, a read or a setting.
+   *
+   * @param {Transaction} transaction
+   * @param {OpenConversation} conversation
+   * @param {SeqRange} range
+   */
+  async #readRows(transaction, { id, version }, range) {
+    const known = this.#rows;
+    if (known && version !== null && version === known.version && String(range) === String(known.range)) return known;
+    const messages = await messagesIn(transaction, id, range);
+    const people = await profiles(transaction, messages.map(({ sender }) => sender), Date.now());
+    this.#rows = { version, range, messages, people };
+    return this.#rows;
   }
 
   /**
@@ -359,12 +383,16 @@ export class Timeline extends LiveView {
       // No sequence number exists before the first one.
       : { after: anchor > 0 ? { seq: anchor } : /** @type {const} */ ("earliest"), limit };
     try {
-      const outcome = await this.#conversation.fetchPage(query);
-      this.#fill.answered(request, outcome.changedGaps);
+      // The read that the page causes starts the next request.
+      await this.#conversation.fetchPage(
+        query,
+        undefined,
+        (changedGaps) => this.#fill.answered(request, changedGaps),
+      );
     } catch (error) {
       this.#fill.failed(request, asError(error), Date.now(), Math.random);
+      this.refresh();
     }
-    this.refresh();
   }
 
   /** Fetches the messages around a point whose position this browser doesn't know. */
@@ -376,7 +404,7 @@ export class Timeline extends LiveView {
     /** @type {TimelineWindow | null} */
     let found = null;
     try {
-      const start = await this.#load((conversation) => Promise.resolve(pointToRequest(window.point, conversation)));
+      const start = await this.#load((conversation) => pointToRequest(window.point, conversation));
       const outcome = await this.#conversation.fetchPage({ around: start, beforeLimit: side, afterLimit: side });
       const place = await this.#load((conversation, transaction) =>
         locate(transaction, this.#core.user, window.point, conversation)
@@ -418,14 +446,13 @@ export class Timeline extends LiveView {
   async #fetchPeople(users) {
     this.#isFetchingPeople = true;
     try {
-      const body = await this.#core.request({ type: "users", users });
-      const found = decodeList(body["users"], "users", decodeProfile);
-      await this.#core.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()));
+      await this.#core.fetchProfiles(users);
     } catch {
       // Retry after a delay, because no other change may trigger another attempt.
       await new Promise((resolve) => setTimeout(resolve, retryDelay * 5));
     }
     this.#isFetchingPeople = false;
+    this.#rows = null;
     this.refresh();
   }
 }

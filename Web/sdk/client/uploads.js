@@ -1,9 +1,9 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
-import { fileOf, saveUploadProgress } from "../store/files.js";
+import { fileOf, saveUploadProgress } from "../store/outbox.js";
 import { address, errorOf } from "./files.js";
 
-/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
+/** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("./core.js").Core} Core */
 
 /** The size of a chunk in bytes, which is the most that a lost connection can cost. */

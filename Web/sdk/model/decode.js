@@ -15,7 +15,6 @@ import { epoch, timetoken } from "./timetoken.js";
 /** @typedef {import("./log.js").LogChange} LogChange */
 /** @typedef {import("./log.js").LogHead} LogHead */
 /** @typedef {import("./log.js").LogPage} LogPage */
-/** @typedef {import("./log.js").LogPosition} LogPosition */
 /** @typedef {import("./log.js").LogSync} LogSync */
 /** @typedef {import("./message-content.js").JSONObject} JSONObject */
 /** @typedef {import("./message-type.js").MessageTraits} MessageTraits */
@@ -116,6 +115,12 @@ const optional = (json, name, decode) => json[name] === undefined || json[name] 
  * @param {JSONObject} json
  * @param {string} name
  */
+const decodeMember = (json, name) => decodeObject(json[name], name);
+
+/**
+ * @param {JSONObject} json
+ * @param {string} name
+ */
 const counterOrZero = (json, name) => optional(json, name, decodeCounter) ?? 0;
 
 /**
@@ -171,7 +176,7 @@ export function decodeRanges(json, name) {
 export function decodeAttributes(json) {
   /** @type {MessageAttributes} */
   const attributes = {};
-  const mentions = optional(json, "mentions", (json, name) => decodeObject(json[name], name));
+  const mentions = optional(json, "mentions", decodeMember);
   if (mentions !== null) {
     attributes.mentions = {
       everyone: flagOrFalse(mentions, "everyone"),
@@ -179,16 +184,16 @@ export function decodeAttributes(json) {
       pushText: optional(mentions, "pushText", decodeText) ?? undefined,
     };
   }
-  const metadata = optional(json, "metadata", (json, name) => decodeObject(json[name], name));
+  const metadata = optional(json, "metadata", decodeMember);
   if (metadata !== null) attributes.metadata = metadata;
   if (json["extra"] !== undefined && json["extra"] !== null) attributes.extra = json["extra"];
   const customType = optional(json, "customType", decodeText);
   if (customType !== null) attributes.customType = customType;
-  const push = optional(json, "push", (json, name) => decodeObject(json[name], name));
+  const push = optional(json, "push", decodeMember);
   if (push !== null) attributes.push = push;
   const replyTo = optional(json, "replyTo", decodeText);
   if (replyTo !== null) attributes.replyTo = messageID(replyTo, "replyTo");
-  const flags = optional(json, "flags", (json, name) => decodeObject(json[name], name));
+  const flags = optional(json, "flags", decodeMember);
   if (flags !== null) attributes.traits = decodeTraits(flags);
   const priority = optional(json, "priority", decodeText);
   if (priority === "low" || priority === "high") attributes.priority = priority;
@@ -223,7 +228,7 @@ export const isStoredMessage = (json) => json["seq"] !== undefined;
 export function decodeMessage(value) {
   const json = decodeObject(value, "message");
   const type = decodeText(json, "type");
-  const content = optional(json, "content", (json, name) => decodeObject(json[name], name));
+  const content = optional(json, "content", decodeMember);
   const thread = optional(json, "thread", decodeText);
   return new Message({
     conversation: ConversationID.parse(decodeText(json, "conversation")),
@@ -432,18 +437,3 @@ export const decodeSummary = (json) => ({
   rev: decodeCounter(json, "rev"),
   userRev: decodeCounter(json, "userRev"),
 });
-
-/**
- * @param {unknown} value
- * @returns {LogPosition}
- */
-export function decodePosition(value) {
-  const json = decodeObject(value, "position");
-  return {
-    conversation: ConversationID.parse(decodeText(json, "conversation")),
-    epoch: epoch(decodeText(json, "epoch")),
-    view: counterOrZero(json, "view"),
-    seq: decodeCounter(json, "seq"),
-    rev: counterOrZero(json, "rev"),
-  };
-}

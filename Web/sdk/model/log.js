@@ -18,14 +18,6 @@
  */
 
 /**
- * Returns the range of a coverage; `null` if it covers no sequence number.
- *
- * @param {Coverage} coverage
- * @returns {SeqRange | null}
- */
-export const coveredRange = ({ lower, upper }) => lower <= upper ? [lower, upper] : null;
-
-/**
  * The state of a log as one reader may see it.
  *
  * @typedef {object} LogHead
@@ -93,3 +85,5 @@ export const isSamePosition = (a, b) =>
  * @property {boolean} mustRefetch Whether the server no longer has changes that the device missed, so the device must
  *   load the log again.
  */
+
+export {};

@@ -29,6 +29,14 @@ export function intersection(a, b) {
 }
 
 /**
+ * Returns the range of a coverage; `null` if it covers no sequence number.
+ *
+ * @param {import("./log.js").Coverage} coverage
+ * @returns {SeqRange | null}
+ */
+export const coveredRange = ({ lower, upper }) => lower <= upper ? [lower, upper] : null;
+
+/**
  * A set of sequence numbers, stored as sorted ranges that neither overlap nor touch.
  *
  * Each operation costs a binary search plus the ranges it changes.

@@ -42,40 +42,6 @@ export function compareText(a, b) {
  */
 const rank = (unit) => unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;
 
-/**
- * Checks the name of a user, a conversation or a file: one name can't be displayed as another.
- *
- * @param {string} text
- * @param {string} parameter The name of the parameter in the error.
- * @throws {ScrollbackError} `invalid-parameter` if the text has a control character, a line separator, a character that
- *   overrides the direction of text, or an embedding or isolate that is not closed in the text.
- */
-export function checkDisplayText(text, parameter) {
-  /**
-   * The characters that close the open embeddings and isolates.
-   *
-   * @type {number[]}
-   */
-  const open = [];
-  const unbalanced = () =>
-    ScrollbackError.invalidParameter(parameter, "must close each bidirectional embedding and isolate that it opens");
-  for (const character of text) {
-    const value = codePointOf(character);
-    if (value === 0x202a || value === 0x202b) open.push(0x202c);
-    else if (value >= 0x2066 && value <= 0x2068) open.push(0x2069);
-    else if (value === 0x202c || value === 0x2069) {
-      if (open.pop() !== value) throw unbalanced();
-    } else if (value === 0x202d || value === 0x202e) {
-      const reason = `must not override the direction of text (${codePoint(character)}); remove the character`;
-      throw ScrollbackError.invalidParameter(parameter, reason);
-    } else if (breaksLine(character)) {
-      const reason = `must not contain control characters (${codePoint(character)})`;
-      throw ScrollbackError.invalidParameter(parameter, reason);
-    }
-  }
-  if (open.length > 0) throw unbalanced();
-}
-
 /** The maximum length of an identifier in bytes of UTF-8. */
 export const maximumIdentifierBytes = 128;
 

@@ -1,7 +1,7 @@
 // @ts-check
 import { compareTimetokens } from "../model/timetoken.js";
 import { markDraftsBehind } from "./drafts.js";
-import { setMeta } from "./meta.js";
+import { getMeta, setMeta } from "./meta.js";
 import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
 import { messageOf } from "./records.js";
 import { ScrollbackError } from "../model/errors.js";
@@ -55,12 +55,12 @@ export class NotedCheckpoint {
    * Stores the checkpoint in a transaction.
    *
    * @param {Transaction} transaction
-   * @returns {Promise<() => void>} A function to call after the commit.
+   * @returns {() => void} A function to call after the commit.
    */
-  async store(transaction) {
+  store(transaction) {
     const checkpoint = this.#newest;
     if (checkpoint === null || checkpoint === this.#stored) return () => {};
-    await setMeta(transaction, "checkpoint", checkpoint);
+    setMeta(transaction, "checkpoint", checkpoint);
     return () => (this.#stored = checkpoint);
   }
 }
@@ -101,16 +101,25 @@ export async function adoptRollback(transaction, user, lostAfter) {
     });
   }
   for (const row of await transaction.all("conversations")) {
-    if (row.log) transaction.putAll("conversations", [{ ...row, entry: { ...row.entry, lastCommit: outdatedCommit } }]);
+    if (row.log) transaction.put("conversations", { ...row, entry: { ...row.entry, lastCommit: outdatedCommit } });
   }
-  for (const row of await transaction.all("people")) transaction.putAll("people", [{ ...row, fetchedAt: 0 }]);
+  for (const row of await transaction.all("people")) transaction.put("people", { ...row, fetchedAt: 0 });
   // A server that lost all drafts does not report any.
-  await markDraftsBehind(transaction);
+  markDraftsBehind(transaction);
+  setMeta(transaction, "isRecovered", false);
 }
 
 /**
+ * Returns whether nothing is left to recover after the server's store went back.
+ *
+ * @param {Transaction} transaction
+ */
+export const isRecovered = async (transaction) => await getMeta(transaction, "isRecovered") ?? false;
+
+/**
  * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
- * unknown whether the server still has them.
+ * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
+ * afterwards.
  *
  * @param {Transaction} transaction
  * @param {number} limit The maximum number of messages.
@@ -124,6 +133,7 @@ export async function unconfirmed(transaction, limit) {
       id: /** @type {string} */ (id),
       conversation: /** @type {string} */ (conversation),
     }));
+  if (conversations.length + messages.length === 0) setMeta(transaction, "isRecovered", true);
   return { conversations, messages };
 }
 
@@ -140,7 +150,7 @@ export async function confirm(transaction, id, isKnown, now) {
   const row = await transaction.get("outbox", id);
   if (row?.state.type !== "unconfirmed") return null;
   if (isKnown) {
-    await removeFromOutbox(transaction, id);
+    removeFromOutbox(transaction, id);
     return null;
   }
   const { request: _, about: _about, ...item } = row;

@@ -1,6 +1,6 @@
 // @ts-check
 import { readSummaryOf } from "../model/conversation-head.js";
-import { coveredRange } from "../model/log.js";
+import { coveredRange, intersection } from "../model/seq-range-set.js";
 import { ReadState } from "../sync/read-state.js";
 import { messageKeys, messageOf } from "./records.js";
 
@@ -86,12 +86,13 @@ export async function finishCounts(transaction, user, log) {
  * @param {string} user
  * @param {OpenConversation} conversation
  */
-export async function countToLog(transaction, user, { id, log, read, traits }) {
+export async function countToLog(transaction, user, conversation) {
+  const { log, read, traits } = conversation;
   if (!log || !read) return;
   /** @type {Map<string, RangeCounts | null>} */
   const counts = new Map();
   for (const range of read.countRanges(log)) {
-    counts.set(String(range), await countRange(transaction, user, id, range, log));
+    counts.set(String(range), await countRange(transaction, user, conversation, range, log));
   }
   // Even without a subscription, channels deliver the user's own messages and mentions.
   read.updateCounts(log, !traits.streamsToMembers, (range) => counts.get(String(range)) ?? null);
@@ -102,20 +103,23 @@ export async function countToLog(transaction, user, { id, log, read, traits }) {
  *
  * @param {Transaction} transaction
  * @param {string} user
- * @param {string} id
+ * @param {OpenConversation} conversation
  * @param {SeqRange} range
  * @param {LogState} log
  * @returns {Promise<RangeCounts | null>} `null` if there are too many to count.
  */
-async function countRange(transaction, user, id, range, log) {
+async function countRange(transaction, user, { id, written }, range, log) {
   const isComplete = !log.gaps.intersects(range);
   const limit = ReadState.countedMessages;
   if (isComplete && range[1] - range[0] + 1 > limit) return null;
-  const rows = await transaction.all("messages", messageKeys(id, ...range), limit + 1);
-  if (rows.length > limit) return null;
+  // The messages of a sync or an event need not be read back.
+  let messages = [...written.values()].filter(({ seq }) => seq >= range[0] && seq <= range[1]);
+  if (messages.length < storedCount(log, range)) {
+    messages = (await transaction.all("messages", messageKeys(id, ...range), limit + 1)).map(messageOf);
+  }
+  if (messages.length > limit) return null;
   const counts = { unread: 0, mentions: 0, own: 0, isComplete };
-  for (const row of rows) {
-    const message = messageOf(row);
+  for (const message of messages) {
     if (message.sender === user) counts.own += message.countsUnread ? 1 : 0;
     else {
       counts.unread += message.countsUnread ? 1 : 0;
@@ -123,6 +127,17 @@ async function countRange(transaction, user, id, range, log) {
     }
   }
   return counts;
+}
+
+/**
+ * Returns the number of stored messages in a range.
+ *
+ * @param {LogState} log
+ * @param {SeqRange} range
+ */
+function storedCount({ range: whole, gaps, deletedRanges }, range) {
+  const known = whole && intersection(whole, range);
+  return known ? known[1] - known[0] + 1 - gaps.clippedTo(known).count - deletedRanges.clippedTo(known).count : 0;
 }
 
 /**

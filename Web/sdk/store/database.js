@@ -118,7 +118,7 @@ export class Transaction {
    * @returns {Promise<any>} The value, or `undefined`.
    */
   get(store, key) {
-    return result(this.#transaction.objectStore(store).get(key));
+    return result(this.#source(store).get(key));
   }
 
   /**
@@ -128,7 +128,7 @@ export class Transaction {
    * @returns {Promise<any[]>} The values in ascending order of their keys.
    */
   all(store, range, limit) {
-    return result(this.#transaction.objectStore(store).getAll(range, limit));
+    return result(this.#source(store).getAll(range, limit));
   }
 
   /**
@@ -139,11 +139,32 @@ export class Transaction {
    * @returns {Promise<any[]>} The values in ascending order of the index.
    */
   allOf(store, index, range, limit) {
-    return result(this.#transaction.objectStore(store).index(index).getAll(range, limit));
+    return result(this.#source(store, index).getAll(range, limit));
   }
 
   /**
-   * Returns values in descending order until the consumer has enough.
+   * Returns the last values of a store or an index. It makes three requests, and not one for each value as a cursor.
+   *
+   * @param {StoreName} store
+   * @param {string | null} index An index whose keys are unique; `null` for the store itself.
+   * @param {IDBKeyRange | null} range
+   * @param {number} limit At least 1.
+   * @returns {Promise<any[]>} The values in descending order of their keys.
+   */
+  async newest(store, index, range, limit) {
+    const source = this.#source(store, index);
+    const request = source.openKeyCursor(range, "prev");
+    let first = await result(request);
+    if (first && limit > 1) {
+      first.advance(limit - 1);
+      first = await result(request);
+    }
+    const rest = first && (range ? IDBKeyRange.bound(first.key, range.upper) : IDBKeyRange.lowerBound(first.key));
+    return (await result(source.getAll(rest ?? range))).reverse();
+  }
+
+  /**
+   * Returns values in descending order until the consumer has enough. Use it if the first values are likely enough.
    *
    * @param {StoreName} store
    * @param {string | null} index
@@ -152,8 +173,7 @@ export class Transaction {
    * @returns {Promise<void>}
    */
   descend(store, index, range, take) {
-    const objects = this.#transaction.objectStore(store);
-    const request = (index === null ? objects : objects.index(index)).openCursor(range, "prev");
+    const request = this.#source(store, index).openCursor(range, "prev");
     return new Promise((resolve, reject) => {
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {
@@ -171,42 +191,41 @@ export class Transaction {
 
   /**
    * @param {StoreName} store
-   * @param {string} index
-   * @param {IDBValidKey | IDBKeyRange} range
-   * @returns {Promise<number>}
+   * @returns {Promise<number>} The number of values.
    */
-  countOf(store, index, range) {
-    return result(this.#transaction.objectStore(store).index(index).count(range));
+  count(store) {
+    return result(this.#source(store).count());
   }
 
   /**
+   * Stores a value. Later requests of the transaction see it, and a failure fails the transaction.
+   *
    * @param {StoreName} store
    * @param {any} value
    * @param {IDBValidKey} [key] The key, for stores whose values have none.
-   * @returns {Promise<void>}
    */
-  async put(store, value, key) {
-    await result(this.#transaction.objectStore(store).put(value, key));
+  put(store, value, key) {
+    this.#transaction.objectStore(store).put(value, key);
   }
 
   /**
-   * Stores values without waiting for each of them; a failure fails the transaction.
+   * Deletes values. Later requests of the transaction see it, and a failure fails the transaction.
    *
    * @param {StoreName} store
-   * @param {any[]} values
+   * @param {IDBValidKey | IDBKeyRange} range
    */
-  putAll(store, values) {
-    const objects = this.#transaction.objectStore(store);
-    for (const value of values) objects.put(value);
+  delete(store, range) {
+    this.#transaction.objectStore(store).delete(range);
   }
 
   /**
    * @param {StoreName} store
-   * @param {IDBValidKey | IDBKeyRange} range
-   * @returns {Promise<void>}
+   * @param {string | null} [index]
+   * @returns {IDBObjectStore | IDBIndex}
    */
-  async delete(store, range) {
-    await result(this.#transaction.objectStore(store).delete(range));
+  #source(store, index = null) {
+    const objects = this.#transaction.objectStore(store);
+    return index === null ? objects : objects.index(index);
   }
 }
 
@@ -264,37 +283,40 @@ export class Database {
    * Reads from one snapshot.
    *
    * @template Result
-   * @param {(transaction: Transaction) => Promise<Result>} body
+   * @param {(transaction: Transaction) => Promise<Result> | Result} body
+   * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
    * @returns {Promise<Result>}
    */
-  read(body) {
-    return this.#run("readonly", {}, body);
+  read(body, stores = storeNames) {
+    return this.#run(stores, "readonly", {}, body);
   }
 
   /**
    * Runs `body` in one transaction, which is committed when the promise resolves.
    *
    * @template Result
-   * @param {(transaction: Transaction) => Promise<Result>} body
-   * @param {{isDurable?: boolean}} [options] `isDurable` waits until the data is on the disk, so that it survives a
-   *   crash of the system.
+   * @param {(transaction: Transaction) => Promise<Result> | Result} body
+   * @param {{isDurable?: boolean, stores?: StoreName[]}} [options] `isDurable` waits until the data is on the disk, so
+   *   that it survives a crash of the system. `stores` are the object stores that `body` uses; by default all. Writes
+   *   wait for earlier transactions with the same object stores, and later ones wait for them.
    * @returns {Promise<Result>}
    */
-  write(body, { isDurable = false } = {}) {
-    return this.#run("readwrite", { durability: isDurable ? "strict" : "relaxed" }, body);
+  write(body, { isDurable = false, stores = storeNames } = {}) {
+    return this.#run(stores, "readwrite", { durability: isDurable ? "strict" : "relaxed" }, body);
   }
 
   /**
    * @template Result
+   * @param {StoreName[]} stores
    * @param {IDBTransactionMode} mode
    * @param {IDBTransactionOptions} options
-   * @param {(transaction: Transaction) => Promise<Result>} body
+   * @param {(transaction: Transaction) => Promise<Result> | Result} body
    * @returns {Promise<Result>}
    */
-  async #run(mode, options, body) {
+  async #run(stores, mode, options, body) {
     if (this.#isClosed) throw new ScrollbackError("closed", "The client is closed.");
     try {
-      const transaction = this.#database.transaction(storeNames, mode, options);
+      const transaction = this.#database.transaction(stores, mode, options);
       const committed = new Promise((resolve, reject) => {
         transaction.oncomplete = () => resolve(undefined);
         transaction.onabort = () => reject(transaction.error ?? new DOMException("Aborted.", "AbortError"));
@@ -304,15 +326,17 @@ export class Database {
       let answer;
       try {
         answer = await body(new Transaction(transaction));
+        // Otherwise, the browser first reports the end of the last requests, and then waits for further ones.
+        transaction.commit();
       } catch (error) {
         try {
           transaction.abort();
         } catch {
           // A failed request has aborted the transaction already.
         }
-        throw error;
+        throw transaction.error ?? error;
       }
-      await committed;
+      if (mode === "readwrite") await committed;
       return answer;
     } catch (error) {
       throw storageError(error);

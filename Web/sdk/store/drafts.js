@@ -1,7 +1,7 @@
 // @ts-check
 import { getMeta, setMeta } from "./meta.js";
 
-/** @typedef {import("../wire/drafts.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("../wire/requests.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
 /**
@@ -48,13 +48,42 @@ export async function draftOf(transaction, conversation) {
  * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
  */
 export async function saveDraft(transaction, conversation, { text, replyTo = null }) {
-  /** @type {DraftRow | undefined} */
-  const row = await transaction.get("drafts", conversation);
   const draft = text === "" && replyTo === null ? null : { text, replyTo };
-  if (JSON.stringify(row?.draft ?? null) === JSON.stringify(draft)) return false;
-  const pending = (await getMeta(transaction, "draftVersion") ?? 0) + 1;
-  await setMeta(transaction, "draftVersion", pending);
-  await transaction.put("drafts", { ...row, conversation, draft, pending });
+  return await replaceDraft(
+    transaction,
+    conversation,
+    draft,
+    (current) => JSON.stringify(current) !== JSON.stringify(draft),
+  );
+}
+
+/**
+ * Deletes the draft of a conversation if it has a text that was sent.
+ *
+ * @param {Transaction} transaction
+ * @param {string} conversation
+ * @param {string | null} text
+ * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
+ */
+export const deleteSentDraft = (transaction, conversation, text) =>
+  replaceDraft(transaction, conversation, null, (current) => current !== null && current.text === text);
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} conversation
+ * @param {Draft | null} draft
+ * @param {(current: Draft | null) => boolean} applies Whether the current draft is replaced.
+ */
+async function replaceDraft(transaction, conversation, draft, applies) {
+  /** @type {[DraftRow | undefined, number | null]} */
+  const [row, version] = await Promise.all([
+    transaction.get("drafts", conversation),
+    getMeta(transaction, "draftVersion"),
+  ]);
+  if (!applies(row?.draft ?? null)) return false;
+  const pending = (version ?? 0) + 1;
+  setMeta(transaction, "draftVersion", pending);
+  transaction.put("drafts", { ...row, conversation, draft, pending });
   return true;
 }
 
@@ -89,7 +118,7 @@ export async function draftAccepted(transaction, { conversation, version }, rev)
   if (!row) return;
   const { pending, ...others } = row;
   const accepted = { ...others, rev: Math.max(row.rev ?? 0, rev ?? 0) };
-  await transaction.put("drafts", pending === version ? accepted : { ...accepted, pending });
+  transaction.put("drafts", pending === version ? accepted : { ...accepted, pending });
 }
 
 /**
@@ -103,7 +132,7 @@ export async function applyDraft(transaction, { conversation, draft, rev }) {
   /** @type {DraftRow | undefined} */
   const row = await transaction.get("drafts", conversation);
   if (rev <= (row?.rev ?? 0) || row?.pending !== undefined) return false;
-  await transaction.put("drafts", { conversation, draft, rev });
+  transaction.put("drafts", { conversation, draft, rev });
   return true;
 }
 
@@ -119,7 +148,7 @@ export async function receiveDraft(transaction, synced) {
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
   // The server reports this device's own change too, which has the same text.
   const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
-  if (isUnclear) await setMeta(transaction, "draftsAreBehind", true);
+  if (isUnclear) setMeta(transaction, "draftsAreBehind", true);
   return await applyDraft(transaction, synced);
 }
 
@@ -127,19 +156,19 @@ export async function receiveDraft(transaction, synced) {
  * Stores a page of the server's list.
  *
  * @param {Transaction} transaction
- * @param {import("../wire/drafts.js").DraftPage} page
+ * @param {import("../wire/requests.js").DraftPage} page
  * @returns {Promise<string[]>} The conversations whose draft changed.
  */
 export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }) {
   if (isReset) {
     for (const row of await transaction.all("drafts")) {
-      await transaction.put("drafts", { ...row, rev: 0 });
+      transaction.put("drafts", { ...row, rev: 0 });
     }
   }
   const changed = [];
   for (const draft of drafts) if (await applyDraft(transaction, draft)) changed.push(draft.conversation);
-  await setMeta(transaction, "draftCursor", cursor);
-  await setMeta(transaction, "draftsAreBehind", hasMore);
+  setMeta(transaction, "draftCursor", cursor);
+  setMeta(transaction, "draftsAreBehind", hasMore);
   if (!hasMore) await queueUnknownDrafts(transaction);
   return changed;
 }
@@ -155,9 +184,9 @@ async function queueUnknownDrafts(transaction) {
   for (const row of await transaction.all("drafts")) {
     if (!row.draft || row.rev > 0 || row.pending !== undefined) continue;
     version += 1;
-    await transaction.put("drafts", { ...row, pending: version });
+    transaction.put("drafts", { ...row, pending: version });
   }
-  await setMeta(transaction, "draftVersion", version);
+  setMeta(transaction, "draftVersion", version);
 }
 
 /**

@@ -2,9 +2,8 @@
 import { survivesNewEpoch } from "../model/conversation-head.js";
 import { recentsDepth } from "../model/message-type.js";
 import { SeqRangeSet } from "../model/seq-range-set.js";
-import { newestOfOthers } from "./delivery.js";
+import { newestOfOthers, pendingSettings, savePendingSettings } from "./settings.js";
 import { messageKeys, messageOf } from "./records.js";
-import { pendingSettings, savePendingSettings } from "./settings.js";
 
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../sync/log-state.js").LogState} LogState */
@@ -52,7 +51,7 @@ const isReadPending = ({ read }) => read !== null && read.pendingReadSeq !== nul
 async function dropPendingOfOldEpoch(transaction, log) {
   const pending = await pendingSettings(transaction, log.id);
   for (const kind of pending.keys()) if (!survivesNewEpoch(kind)) pending.delete(kind);
-  await savePendingSettings(transaction, log.id, pending);
+  savePendingSettings(transaction, log.id, pending);
 }
 
 /**
@@ -67,20 +66,34 @@ async function dropPendingOfOldEpoch(transaction, log) {
 export async function finishEntry(transaction, user, log) {
   const { delivery } = log.entry;
   const unreported = log.log && delivery.unreported(log.log);
-  if (unreported) delivery.searched(unreported, await newestOfOthers(transaction, user, log.id, unreported));
-  let isUncertain = false;
-  if (log.isTouched) {
-    const { entry } = log;
-    const current = entry.lastSeq > 0 ? await transaction.get("messages", [log.id, entry.lastSeq]) : undefined;
-    isUncertain = entry.updateLastMessage({
-      gaps: log.log?.gaps ?? new SeqRangeSet(),
-      hadRow: log.hadRow,
-      newest: await newestMessages(transaction, log.id),
-      current: current ? messageOf(current) : null,
-    });
-  }
+  const [newestOther, isUncertain] = await Promise.all([
+    unreported && newestOfOthers(transaction, user, log.id, unreported),
+    log.isTouched && updateLastMessage(transaction, log),
+  ]);
+  if (unreported) delivery.searched(unreported, newestOther);
   log.updateListing();
   return { isUncertain, hasDeliveries: delivery.isDue && delivery.dueSeq !== log.dueBefore };
+}
+
+/**
+ * Updates the last message of an entry after stored messages changed.
+ *
+ * @param {Transaction} transaction
+ * @param {OpenLog} log
+ * @returns {Promise<boolean>} Whether the server must be asked for it.
+ */
+async function updateLastMessage(transaction, log) {
+  const { entry, id } = log;
+  const [row, newest] = await Promise.all([
+    entry.lastSeq > 0 ? transaction.get("messages", [id, entry.lastSeq]) : undefined,
+    newestMessages(transaction, id),
+  ]);
+  const current = row ? messageOf(row) : null;
+  const gaps = log.log?.gaps ?? new SeqRangeSet();
+  const isUncertain = entry.updateLastMessage({ gaps, hadRow: log.hadRow, newest, current });
+  log.last = [...newest, current].find((message) => message?.seq === entry.lastSeq) ?? null;
+  log.version = crypto.randomUUID();
+  return isUncertain;
 }
 
 /**

@@ -88,23 +88,37 @@ function conversationOf(input) {
  * @returns {Promise<LogOutcome[]>}
  */
 export async function apply(transaction, user, inputs) {
-  const isNew = !(await hasCompletedSync(transaction));
-  /** @type {Map<string, OpenLog>} */
-  const open = new Map();
+  if (inputs.length === 0) return [];
+  const isNew = hasCompletedSync(transaction).then((hasCompleted) => !hasCompleted);
+  // The requests for one log don't wait for those of the others.
+  const byLog = Map.groupBy(inputs, conversationOf);
+  const outcomes = await Promise.all(
+    [...byLog].map(async ([id, inputs]) => applyToLog(transaction, user, id, inputs, await isNew)),
+  );
+  const byInput = new Map(outcomes.flat().map((outcome) => [outcome.input, outcome]));
+  return inputs.flatMap((input) => byInput.get(input) ?? []);
+}
+
+/**
+ * Applies the inputs of one log in order.
+ *
+ * @param {Transaction} transaction
+ * @param {string} user
+ * @param {string} id
+ * @param {LogInput[]} inputs
+ * @param {boolean} isNew Whether the device has never completed a sync pass.
+ * @returns {Promise<LogOutcome[]>}
+ */
+async function applyToLog(transaction, user, id, inputs, isNew) {
+  const log = new OpenLog(id, await transaction.get("conversations", id));
   /** @type {LogOutcome[]} */
   const outcomes = [];
-  for (const input of inputs) {
-    const id = conversationOf(input);
-    const log = open.get(id) ?? new OpenLog(id, await transaction.get("conversations", id));
-    open.set(id, log);
-    outcomes.push(await applyInput(transaction, user, input, log, isNew));
-  }
-  for (const [id, log] of open) {
-    const isInexact = await finishCounts(transaction, user, log);
-    const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
-    await log.save(transaction);
-    const last = outcomes.findLast((outcome) => outcome.conversation === id);
-    if (!last) continue;
+  for (const input of inputs) outcomes.push(await applyInput(transaction, user, input, log, isNew));
+  const isInexact = await finishCounts(transaction, user, log);
+  const { isUncertain, hasDeliveries } = await finishEntry(transaction, user, log);
+  log.save(transaction);
+  const last = outcomes.at(-1);
+  if (last) {
     if ((isInexact || isUncertain) && log.traits.hasRecents) last.needsHead = true;
     last.hasDeliveries = hasDeliveries;
   }
@@ -125,7 +139,7 @@ async function applyInput(transaction, user, input, log, isNew) {
   const stored = await storedRows(transaction, log.id, edits, before);
   const replaced = replacements(edits, stored);
   for (const edit of edits) {
-    await writeRows(transaction, log.id, edit, stored);
+    writeRows(transaction, log, edit, stored);
     if (edit.erasesEverything || edit.erased.length > 0 || edit.upserts.length > 0) log.isTouched = true;
     if (edit.upserts.length > 0) log.hadRow = true;
   }
@@ -372,22 +386,22 @@ function replacements(edits, stored) {
 
 /**
  * @param {Transaction} transaction
- * @param {string} id
+ * @param {OpenLog} log
  * @param {LogEdit} edit
  * @param {Map<number, Message>} stored The stored rows, which the function updates.
  */
-async function writeRows(transaction, id, edit, stored) {
-  if (edit.erasesEverything) {
-    await transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
-    stored.clear();
-  }
-  for (const [lower, upper] of edit.erased) {
-    await transaction.delete("messages", messageKeys(id, lower, upper));
-    for (const seq of [...stored.keys()]) if (seq >= lower && seq <= upper) stored.delete(seq);
+function writeRows(transaction, { id, written }, edit, stored) {
+  const erased = edit.erasesEverything ? [[0, Number.MAX_SAFE_INTEGER]] : edit.erased;
+  for (const [lower = 0, upper = 0] of erased) {
+    transaction.delete("messages", messageKeys(id, lower, upper));
+    for (const rows of [stored, written]) {
+      for (const seq of [...rows.keys()]) if (seq >= lower && seq <= upper) rows.delete(seq);
+    }
   }
   for (const row of edit.upserts) {
     if (!LogEdit.replaces(row, stored.get(row.seq))) continue;
     stored.set(row.seq, row);
-    transaction.putAll("messages", [row]);
+    written.set(row.seq, row);
+    transaction.put("messages", row);
   }
 }

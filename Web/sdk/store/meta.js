@@ -40,6 +40,7 @@
  * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
  * @property {number} draftVersion The number of the last change of a draft on this device.
  * @property {PushRow} push This browser's registration for pushes.
+ * @property {boolean} isRecovered Whether nothing is left of the recovery after the server's store went back.
  * @property {string} checkpoint The newest checkpoint that covers everything in the store.
  */
 
@@ -84,8 +85,8 @@ export async function syncPoint(transaction) {
  * @param {string} cursor
  * @param {boolean} isLastWindow Whether the window completes its sync pass.
  */
-export async function saveCursor(transaction, cursor, isLastWindow) {
-  await setMeta(transaction, "cursor", cursor);
-  await setMeta(transaction, "isInterrupted", !isLastWindow);
-  if (isLastWindow) await setMeta(transaction, "hasCompletedSync", true);
+export function saveCursor(transaction, cursor, isLastWindow) {
+  setMeta(transaction, "cursor", cursor);
+  setMeta(transaction, "isInterrupted", !isLastWindow);
+  if (isLastWindow) setMeta(transaction, "hasCompletedSync", true);
 }

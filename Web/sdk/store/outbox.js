@@ -2,10 +2,12 @@
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { outboxItem } from "../sync/outbox-item.js";
-import { removeFile } from "./files.js";
 
 /** @typedef {import("../model/errors.js").Problem} Problem */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message-id.js").MediaID} MediaID */
+/** @typedef {import("../model/message-id.js").MessageID} MessageID */
+/** @typedef {import("../model/message-type.js").MessageType} MessageType */
 /** @typedef {import("../model/message.js").Mentions} Mentions */
 /** @typedef {import("../model/message.js").Submission} Submission */
 /** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
@@ -118,7 +120,7 @@ export async function outboxItems(transaction) {
  *
  * @param {Transaction} transaction
  */
-export const outboxCount = async (transaction) => (await transaction.all("outbox")).length;
+export const outboxCount = (transaction) => transaction.count("outbox");
 
 /**
  * @param {Transaction} transaction
@@ -209,7 +211,7 @@ export async function insertIntoOutbox(transaction, { id, conversation, request,
     return false;
   });
   const item = outboxItem({ id, conversation, ordinal, createdAt: now, isMessage: request.type === "send" });
-  await transaction.put("outbox", { ...item, ...others, request, about });
+  transaction.put("outbox", { ...item, ...others, request, about });
 }
 
 /**
@@ -222,7 +224,7 @@ export async function saveOutboxItem(transaction, { id, state, attempts, isFroze
   const row = await transaction.get("outbox", id);
   if (!row) return;
   const stored = state.type === "failed" ? { type: "failed", problem: state.error.toJSON() } : state;
-  await transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
+  transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
 }
 
 /**
@@ -236,7 +238,7 @@ export async function saveOutboxItem(transaction, { id, state, attempts, isFroze
 export async function replaceUnsent(transaction, id, change) {
   const row = await transaction.get("outbox", id);
   if (!row || row.isFrozen || row.request.type !== "send") return false;
-  await transaction.put("outbox", { ...row, request: { type: "send", submission: change(row.request.submission) } });
+  transaction.put("outbox", { ...row, request: { type: "send", submission: change(row.request.submission) } });
   return true;
 }
 
@@ -246,7 +248,65 @@ export async function replaceUnsent(transaction, id, change) {
  * @param {Transaction} transaction
  * @param {string} id
  */
-export async function removeFromOutbox(transaction, id) {
-  await transaction.delete("outbox", id);
-  await removeFile(transaction, id);
+export function removeFromOutbox(transaction, id) {
+  transaction.delete("outbox", id);
+  removeFile(transaction, id);
 }
+
+/**
+ * The file of a queued message. It is deleted when the message leaves the outbox.
+ *
+ * @typedef {object} QueuedFile
+ * @property {MessageID} message
+ * @property {MediaID} media The ID of the file on the server.
+ * @property {MessageType} type The type of the message.
+ * @property {string | null} name
+ * @property {Blob} blob
+ * @property {string | null} upload The path of the upload on the server; `null` before it has begun.
+ * @property {boolean} isDone Whether the server has the file.
+ */
+
+/**
+ * @param {Transaction} transaction
+ * @param {QueuedFile} file
+ */
+export const saveFile = (transaction, file) => transaction.put("files", file);
+
+/**
+ * @param {Transaction} transaction
+ * @param {MessageID} message
+ * @returns {Promise<QueuedFile | null>}
+ */
+export const fileOf = async (transaction, message) => await transaction.get("files", message) ?? null;
+
+/**
+ * Returns the bytes of a queued file.
+ *
+ * @param {Transaction} transaction
+ * @param {MediaID} media
+ * @returns {Promise<Blob | null>}
+ */
+export async function queuedBytes(transaction, media) {
+  const [file] = await transaction.allOf("files", "media", media, 1);
+  return file?.blob ?? null;
+}
+
+/**
+ * Stores the progress of an upload, unless the message was cancelled.
+ *
+ * @param {Transaction} transaction
+ * @param {MessageID} message
+ * @param {Partial<Pick<QueuedFile, "upload" | "isDone">>} progress
+ * @returns {Promise<boolean>} Whether the message has a file.
+ */
+export async function saveUploadProgress(transaction, message, progress) {
+  const file = await fileOf(transaction, message);
+  if (file) saveFile(transaction, { ...file, ...progress });
+  return file !== null;
+}
+
+/**
+ * @param {Transaction} transaction
+ * @param {MessageID} message
+ */
+export const removeFile = (transaction, message) => transaction.delete("files", message);

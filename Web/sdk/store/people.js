@@ -18,8 +18,10 @@ export async function profiles(transaction, users, now) {
   const known = new Map();
   /** @type {string[]} */
   const outdated = [];
-  for (const user of new Set(users)) {
-    const row = await transaction.get("people", user);
+  const unique = [...new Set(users)];
+  const rows = await Promise.all(unique.map((user) => transaction.get("people", user)));
+  for (const [index, user] of unique.entries()) {
+    const row = rows[index];
     if (row?.profile) known.set(user, row.profile);
     if (!row || row.fetchedAt < now - profileLifetime) outdated.push(user);
   }
@@ -34,9 +36,9 @@ export async function profiles(transaction, users, now) {
  * @param {readonly string[]} users The users that were requested.
  * @param {number} now
  */
-export async function saveProfiles(transaction, found, users, now) {
+export function saveProfiles(transaction, found, users, now) {
   const byUser = new Map(found.map((profile) => [profile.user, profile]));
   for (const user of users) {
-    await transaction.put("people", { user, profile: byUser.get(user) ?? null, fetchedAt: now });
+    transaction.put("people", { user, profile: byUser.get(user) ?? null, fetchedAt: now });
   }
 }

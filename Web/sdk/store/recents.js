@@ -1,6 +1,7 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
 import { RecentEntry } from "../sync/recent-entry.js";
+import { draftOf } from "./drafts.js";
 import { apply } from "./log.js";
 import { isAwaited } from "./outbox.js";
 import { messageKeys, messageOf } from "./records.js";
@@ -41,33 +42,115 @@ import { deleteThreads } from "./threads.js";
 /**
  * An entry of the list, and its position.
  *
- * @typedef {{position: ConversationRow["listed"], entry: RecentConversation}} ListedConversation
+ * @typedef {{position: NonNullable<ConversationRow["listed"]>, entry: RecentConversation}} ListedConversation
  */
 
 /**
- * Returns the list: pinned conversations first, then by the time of the last message.
+ * The unread messages of the conversations in the list, without muted ones, and the mentions in all of them.
  *
- * @param {Transaction} transaction
- * @param {number} limit
- * @param {ListedConversation[]} known The list that was read before, with the same limit.
- * @param {ReadonlySet<string> | null} changes The conversations that changed since then; `null` for all.
- * @returns {Promise<ListedConversation[]>}
+ * @typedef {{unread: number, mentions: number}} UnreadTotals
  */
-export async function recents(transaction, limit, known, changes) {
-  if (changes) {
-    const changed = await Promise.all([...changes].map((id) => transaction.get("conversations", id)));
-    const list = [
-      ...known.filter(({ entry }) => !changes.has(entry.id)),
-      ...await listed(transaction, changed.filter((row) => row?.listed)),
-    ].sort((a, b) => indexedDB.cmp(b.position, a.position)).slice(0, limit);
+
+/** The number of conversations from which the drafts of all conversations are read instead of those of each. */
+const manyDrafts = 20;
+
+/** The beginning of the list as one screen reads it: completely at first, and then only what changed. */
+export class RecentsReader {
+  #limit;
+  /** @type {ListedConversation[]} */
+  #list = [];
+  /** The counts of the conversations with unread messages. @type {Map<string, UnreadTotals>} */
+  #unread = new Map();
+
+  /** @param {number} limit */
+  constructor(limit) {
+    this.#limit = limit;
+  }
+
+  /** The list: pinned conversations first, then by the time of the last message. */
+  get conversations() {
+    return this.#list.map(({ entry }) => entry);
+  }
+
+  /** @returns {UnreadTotals} */
+  get totals() {
+    const totals = { unread: 0, mentions: 0 };
+    for (const { unread, mentions } of this.#unread.values()) {
+      totals.unread += unread;
+      totals.mentions += mentions;
+    }
+    return totals;
+  }
+
+  /**
+   * @param {Transaction} transaction
+   * @param {ReadonlySet<string> | null} changes The conversations that changed since the last read; `null` for all. A
+   *   read after one that failed must have `null`.
+   */
+  async read(transaction, changes) {
+    if (!changes) {
+      const [unread] = await Promise.all([transaction.allOf("conversations", "unread"), this.#readList(transaction)]);
+      this.#unread = new Map();
+      for (const row of unread) this.#count(row.id, row);
+      return;
+    }
+    const ids = [...changes];
+    const rows = await Promise.all(ids.map((id) => transaction.get("conversations", id)));
+    for (const [index, id] of ids.entries()) this.#count(id, rows[index]);
+    await this.#update(transaction, changes, rows.filter((row) => row?.listed));
+  }
+
+  /** @param {Transaction} transaction */
+  async #readList(transaction) {
+    this.#list = await listed(transaction, await transaction.newest("conversations", "listed", null, this.#limit));
+  }
+
+  /**
+   * @param {Transaction} transaction
+   * @param {ReadonlySet<string>} changes
+   * @param {ConversationRow[]} rows Those that are in the list now.
+   */
+  async #update(transaction, changes, rows) {
+    const known = this.#list;
+    const list = known.filter(({ entry }) => !changes.has(entry.id));
+    for (const item of await listed(transaction, rows)) list.splice(placeIn(list, item.position), 0, item);
+    list.splice(this.#limit);
     const [end, oldEnd] = [list.at(-1)?.position, known.at(-1)?.position];
     // A conversation beyond a full list was not read, and may follow now.
-    if (known.length < limit || (end && list.length === limit && indexedDB.cmp(end, oldEnd) >= 0)) return list;
+    const isComplete = known.length < this.#limit ||
+      (end && list.length === this.#limit && indexedDB.cmp(end, oldEnd) >= 0);
+    if (isComplete) this.#list = list;
+    else await this.#readList(transaction);
   }
-  /** @type {ConversationRow[]} */
-  const rows = [];
-  await transaction.descend("conversations", "listed", null, (row) => rows.push(row) < limit);
-  return await listed(transaction, rows);
+
+  /**
+   * Records the counts of a conversation.
+   *
+   * @param {string} id
+   * @param {ConversationRow | undefined} row
+   */
+  #count(id, row) {
+    this.#unread.delete(id);
+    const { unread, listed, entry, read } = row ?? {};
+    if (!unread || !listed || !entry?.isMember || !read) return;
+    this.#unread.set(id, { unread: entry.isMuted ? 0 : read.unread, mentions: read.mentions });
+  }
+}
+
+/**
+ * Returns the index at which a position belongs into a list.
+ *
+ * @param {ListedConversation[]} list
+ * @param {ListedConversation["position"]} position
+ */
+function placeIn(list, position) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (indexedDB.cmp(list[middle]?.position, position) > 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**
@@ -75,8 +158,15 @@ export async function recents(transaction, limit, known, changes) {
  * @param {ConversationRow[]} rows
  * @returns {Promise<ListedConversation[]>}
  */
-const listed = (transaction, rows) =>
-  Promise.all(rows.map(async (row) => ({ position: row.listed, entry: await recentOf(transaction, row) })));
+async function listed(transaction, rows) {
+  /** @type {Promise<import("./drafts.js").DraftRow[]> | null} */
+  const all = rows.length < manyDrafts ? null : transaction.all("drafts");
+  const drafts = new Map((await all)?.map(({ conversation, draft }) => [conversation, draft]));
+  return await Promise.all(rows.map(async (row) => ({
+    position: /** @type {ListedConversation["position"]} */ (row.listed),
+    entry: await recentOf(transaction, row, all ? drafts.get(row.id) ?? null : undefined),
+  })));
+}
 
 /**
  * Returns a conversation's entry, or `null` if it is not in the list.
@@ -92,13 +182,15 @@ export async function recent(transaction, id) {
 /**
  * @param {Transaction} transaction
  * @param {ConversationRow} row
+ * @param {Draft | null} [known] The draft; without it, the draft is read.
  * @returns {Promise<RecentConversation>}
  */
-async function recentOf(transaction, { id, name, avatar, entry: stored, read }) {
+async function recentOf(transaction, { id, name, avatar, entry: stored, read, last: copy }, known) {
   const entry = RecentEntry.from(stored);
+  const { lastSeq } = entry;
   const [last, draft] = await Promise.all([
-    entry.hidesLast || entry.lastSeq === 0 ? undefined : transaction.get("messages", [id, entry.lastSeq]),
-    transaction.get("drafts", id),
+    entry.hidesLast || lastSeq === 0 ? null : copy?.seq === lastSeq ? copy : transaction.get("messages", [id, lastSeq]),
+    known === undefined ? draftOf(transaction, id) : known,
   ]);
   return {
     id,
@@ -116,26 +208,8 @@ async function recentOf(transaction, { id, name, avatar, entry: stored, read }) 
     mute: entry.mute,
     peerReadSeq: entry.peerReadSeq,
     peerDeliveredSeq: entry.delivery.peerSeq,
-    draft: draft?.draft ?? null,
+    draft,
   };
-}
-
-/**
- * Returns the number of unread messages in the conversations of the list, without muted ones, and the number of
- * mentions in all of them.
- *
- * @param {Transaction} transaction
- */
-export async function unreadTotals(transaction) {
-  const totals = { unread: 0, mentions: 0 };
-  /** @type {ConversationRow[]} */
-  const rows = await transaction.allOf("conversations", "unread");
-  for (const { listed, entry, read } of rows) {
-    if (!listed || !entry.isMember || !read) continue;
-    if (!entry.isMuted) totals.unread += read.unread;
-    totals.mentions += read.mentions;
-  }
-  return totals;
 }
 
 /**
@@ -175,10 +249,10 @@ export async function uncertainConversations(transaction) {
  * @param {Transaction} transaction
  * @param {string} id
  */
-export async function deleteConversation(transaction, id) {
-  await transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
-  await transaction.delete("conversations", id);
-  await deleteThreads(transaction, id);
+export function deleteConversation(transaction, id) {
+  transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
+  transaction.delete("conversations", id);
+  deleteThreads(transaction, id);
 }
 
 /**
@@ -192,7 +266,7 @@ export async function deleteConversation(transaction, id) {
 export async function deleteIfGone(transaction, id) {
   const row = await transaction.get("conversations", id);
   if (!row?.log || !ConversationID.traits(id).hasRecents || await isAwaited(transaction, id)) return;
-  await deleteConversation(transaction, id);
+  deleteConversation(transaction, id);
 }
 
 /**

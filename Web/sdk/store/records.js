@@ -8,6 +8,7 @@ import { LogState } from "../sync/log-state.js";
 import { ReadState } from "../sync/read-state.js";
 import { RecentEntry } from "../sync/recent-entry.js";
 
+/** @typedef {import("../model/message.js").Message} StoredMessage */
 /** @typedef {import("../sync/log-state.js").StoredLogState} StoredLogState */
 /** @typedef {import("../sync/read-state.js").StoredReadState} StoredReadState */
 /** @typedef {import("./database.js").Transaction} Transaction */
@@ -32,6 +33,9 @@ import { RecentEntry } from "../sync/recent-entry.js";
  * @property {string | null} name
  * @property {string | null} avatar
  * @property {number | null} pendingReadRev The user revision that a pending read knows of; `null` ends every marker.
+ * @property {StoredMessage | null} [last] A copy of the stored message that the list shows, so that the list needs no
+ *   request for it. Rows of earlier versions have none.
+ * @property {string | null} [version] An ID that changes with each change of the stored messages.
  * @property {[number, string, string]} [listed] The position in the list of recent conversations.
  * @property {1} [unread] Whether the conversation has unread messages or is marked as unread.
  * @property {1} [behind] Whether missed messages or changes are outstanding.
@@ -56,6 +60,14 @@ export class OpenConversation {
     this.name = row?.name ?? null;
     this.avatar = row?.avatar ?? null;
     this.pendingReadRev = row?.pendingReadRev ?? null;
+    /**
+     * The messages that the transaction stored, by sequence number.
+     *
+     * @type {Map<number, Message>}
+     */
+    this.written = new Map();
+    this.last = row?.last ?? null;
+    this.version = row?.version ?? null;
   }
 
   /**
@@ -86,7 +98,7 @@ export class OpenConversation {
    *
    * @param {Transaction} transaction
    */
-  async save(transaction) {
+  save(transaction) {
     const { entry, log, read } = this;
     const { newProfile, ...fields } = entry;
     if (newProfile) ({ name: this.name, avatar: this.avatar } = newProfile);
@@ -100,13 +112,15 @@ export class OpenConversation {
       name: this.name,
       avatar: this.avatar,
       pendingReadRev: this.pendingReadRev,
+      last: this.last,
+      version: this.version,
     };
     if (entry.isListed) row.listed = [entry.isPinned ? 1 : 0, timetokenKey(entry.sortTime), this.id];
     if (isUnread(this)) row.unread = 1;
     if (log?.isBehind && entry.isMember && this.traits.replaysMissed) row.behind = 1;
     if (read && read.pendingReadSeq !== null) row.pendingRead = 1;
     if (log && entry.delivery.isDue) row.due = 1;
-    await transaction.put("conversations", row);
+    transaction.put("conversations", row);
   }
 }
 

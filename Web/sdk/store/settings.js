@@ -1,15 +1,18 @@
 // @ts-check
 import { settingKind } from "../model/conversation-head.js";
 import { countToLog } from "./counts.js";
-import { OpenConversation } from "./records.js";
+import { messageKeys, OpenConversation } from "./records.js";
 
 /** @typedef {import("../model/conversation-head.js").ReadSummary} ReadSummary */
 /** @typedef {import("../model/conversation-head.js").SettingKind} SettingKind */
 /** @typedef {import("../model/conversation-head.js").StateChange} StateChange */
+/** @typedef {import("../wire/requests.js").DeliveryMark} DeliveryMark */
 /** @typedef {import("../wire/requests.js").ReadMark} ReadMark */
 /** @typedef {import("./database.js").Transaction} Transaction */
+/** @typedef {import("./records.js").ConversationRow} ConversationRow */
 
-// The user's own state: read positions and settings, which apply at once and are sent to the server later.
+// The user's own state: read positions and settings, which apply at once and are sent to the server later, and what
+// this device reports as delivered.
 
 /**
  * A setting that the server has not confirmed.
@@ -37,9 +40,9 @@ export async function pendingSettings(transaction, id) {
  * @param {string} conversation
  * @param {Map<SettingKind, StateChange>} changes
  */
-export async function savePendingSettings(transaction, conversation, changes) {
-  if (changes.size === 0) await transaction.delete("settings", conversation);
-  else await transaction.put("settings", { conversation, changes });
+export function savePendingSettings(transaction, conversation, changes) {
+  if (changes.size === 0) transaction.delete("settings", conversation);
+  else transaction.put("settings", { conversation, changes });
 }
 
 /**
@@ -90,9 +93,9 @@ export async function applySetting(transaction, id, change) {
   const conversation = await OpenConversation.load(transaction, id);
   if (kind === null || !conversation.entry.applyChange(change)) return false;
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   const pending = await pendingSettings(transaction, id);
-  await savePendingSettings(transaction, id, pending.set(kind, change));
+  savePendingSettings(transaction, id, pending.set(kind, change));
   return true;
 }
 
@@ -117,7 +120,7 @@ export async function removeRecent(transaction, id) {
   // The server has nothing to remove, and would remove messages sent since.
   conversation.entry.applyChange(change);
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   return false;
 }
 
@@ -134,7 +137,7 @@ export async function removePendingSetting(transaction, { conversation, kind, ch
   // A pending read ended the accepted marker, so a recorded marker is a newer one.
   if (kind === "mark" && row?.pendingRead) return;
   pending.delete(kind);
-  await savePendingSettings(transaction, conversation, pending);
+  savePendingSettings(transaction, conversation, pending);
 }
 
 /**
@@ -153,8 +156,10 @@ export async function markRead(transaction, user, id, seq) {
   const place = Math.min(seq ?? log.head, log.head);
   const isMarked = entry.isMarkedUnread;
   if (place < read.position || (place === read.position && !isMarked)) return false;
-  const row = await transaction.get("messages", [id, place]);
-  const pending = await pendingSettings(transaction, id);
+  const [row, pending] = await Promise.all([
+    transaction.get("messages", [id, place]),
+    pendingSettings(transaction, id),
+  ]);
   // Record which unread markers the read knows of, however much later it is sent. If this device's own marker is
   // unconfirmed, it may still have reached the server. The read then ends every marker.
   const endsEvery = pending.has("mark") || (read.pendingReadSeq !== null && conversation.pendingReadRev === null);
@@ -164,10 +169,10 @@ export async function markRead(transaction, user, id, seq) {
   if (isMarked) {
     entry.endUnreadMarker();
     pending.delete("mark");
-    await savePendingSettings(transaction, id, pending);
+    savePendingSettings(transaction, id, pending);
   }
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   return true;
 }
 
@@ -181,7 +186,7 @@ export async function dropPendingRead(transaction, id) {
   const conversation = await OpenConversation.load(transaction, id);
   if (!conversation.read) return;
   conversation.read.dropPendingRead();
-  await conversation.save(transaction);
+  conversation.save(transaction);
 }
 
 /**
@@ -204,7 +209,58 @@ export async function applySummary(transaction, user, id, summary, answers = nul
   const pending = new Set((await pendingSettings(transaction, id)).keys());
   entry.applySettings(summary, pending, read.pendingReadSeq !== null);
   conversation.updateListing();
-  await conversation.save(transaction);
+  conversation.save(transaction);
   if (answers !== null && summary.userRev < entry.settingsRev) return true;
   return !read.isExact && read.pendingReadSeq === null;
+}
+
+/**
+ * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
+ * covers.
+ *
+ * @param {Transaction} transaction
+ * @param {number} limit
+ * @returns {Promise<DeliveryMark[]>}
+ */
+export async function dueDeliveries(transaction, limit) {
+  /** @type {ConversationRow[]} */
+  const rows = await transaction.allOf("conversations", "due");
+  return rows
+    .filter(({ entry, read }) => entry.isMember && (entry.delivery?.dueSeq ?? 0) > (read?.pendingReadSeq ?? 0))
+    .slice(0, limit)
+    .map(({ id, log, entry }) => ({ conversation: id, seq: entry.delivery.dueSeq, epoch: log?.epoch ?? "" }));
+}
+
+/**
+ * Returns the newest stored message of another user in a range.
+ *
+ * @param {Transaction} transaction
+ * @param {string} user
+ * @param {string} id
+ * @param {import("../model/seq-range-set.js").SeqRange} range
+ * @returns {Promise<number | null>}
+ */
+export async function newestOfOthers(transaction, user, id, [lower, upper]) {
+  /** @type {number | null} */
+  let newest = null;
+  await transaction.descend("messages", null, messageKeys(id, lower, upper), (row) => {
+    if (row.sender !== user) newest = row.seq;
+    return newest === null;
+  });
+  return newest;
+}
+
+/**
+ * Records that the server knows positions of this device, as deliveries or as reads.
+ *
+ * @param {Transaction} transaction
+ * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
+ */
+export async function saveReported(transaction, marks) {
+  for (const { conversation: id, seq, epoch } of marks) {
+    const conversation = await OpenConversation.load(transaction, id);
+    if (conversation.log?.epoch !== epoch) continue;
+    conversation.entry.delivery.reported(seq);
+    conversation.save(transaction);
+  }
 }

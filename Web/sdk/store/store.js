@@ -6,6 +6,7 @@ import { getMeta, setMeta } from "./meta.js";
 import { outboxCount } from "./outbox.js";
 
 /** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
+/** @typedef {import("./database.js").StoreName} StoreName */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
 /**
@@ -47,15 +48,19 @@ export class Store {
     const { database, isNew } = await Database.open(name, failed);
     const store = new Store(name, database);
     const loss = isNew ? readMarker(name) : null;
-    const device = await store.write(async (transaction) => {
+    const known = await store.read((transaction) => getMeta(transaction, "device"), ["meta"]);
+    const device = known ?? await store.write(async (transaction) => {
+      // Another tab may have created it in the meantime.
       const known = await getMeta(transaction, "device");
       if (known !== null) return known;
       const created = crypto.randomUUID();
-      await setMeta(transaction, "device", created);
-      await setMeta(transaction, "user", user);
-      await setMeta(transaction, "server", server);
+      setMeta(transaction, "device", created);
+      setMeta(transaction, "user", user);
+      setMeta(transaction, "server", server);
       return created;
-    }, { changesOutbox: true });
+    });
+    // The marker may be missing or out of date, if the page closed before it was written. The start need not wait.
+    store.read(outboxCount, ["outbox"]).then((unsent) => writeMarker(name, unsent), () => {});
     return { store, device, loss };
   }
 
@@ -81,31 +86,32 @@ export class Store {
    * Reads from one snapshot.
    *
    * @template Result
-   * @param {(transaction: Transaction) => Promise<Result>} body
+   * @param {(transaction: Transaction) => Promise<Result> | Result} body
+   * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
    * @returns {Promise<Result>}
    */
-  read(body) {
-    return this.#database.read(body);
+  read(body, stores) {
+    return this.#database.read(body, stores);
   }
 
   /**
    * Runs `body` in one transaction, which also stores the noted checkpoint.
    *
    * @template Result
-   * @param {(transaction: Transaction) => Promise<Result>} body
-   * @param {{changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued requests can
-   *   change.
+   * @param {(transaction: Transaction) => Promise<Result> | Result} body
+   * @param {{changesOutbox?: boolean, stores?: StoreName[]}} [options] `changesOutbox` must be set if the number of
+   *   queued requests can change. `stores` are the object stores that `body` uses; by default all.
    * @returns {Promise<Result>}
    */
-  async write(body, { changesOutbox = false } = {}) {
+  async write(body, { changesOutbox = false, stores } = {}) {
     let checkpointStored = () => {};
     let unsent = 0;
     const answer = await this.#database.write(async (transaction) => {
       const answer = await body(transaction);
-      checkpointStored = await this.checkpoint.store(transaction);
+      checkpointStored = this.checkpoint.store(transaction);
       if (changesOutbox) unsent = await outboxCount(transaction);
       return answer;
-    });
+    }, stores && { stores: [...stores, "meta"] });
     checkpointStored();
     this.committed();
     if (changesOutbox) writeMarker(this.#name, unsent);

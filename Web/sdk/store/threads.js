@@ -3,8 +3,8 @@ import { compareTimetokens, timetoken } from "../model/timetoken.js";
 import { threadChanges } from "./outbox.js";
 import { messageOf } from "./records.js";
 
-/** @typedef {import("../wire/threads.js").MessageThread} MessageThread */
-/** @typedef {import("../wire/threads.js").ThreadState} ThreadState */
+/** @typedef {import("../wire/requests.js").MessageThread} MessageThread */
+/** @typedef {import("../wire/requests.js").ThreadState} ThreadState */
 /** @typedef {import("./database.js").Transaction} Transaction */
 /** @typedef {import("./outbox.js").ThreadChange} ThreadChange */
 
@@ -74,12 +74,12 @@ export async function saveThreads(transaction, conversation, { threads, cursor }
     const time = timeOf(thread);
     const belongs = (before === null || compareTimetokens(time, before) < 0) &&
       (cursor === null || compareTimetokens(time, cursor) >= 0);
-    if (belongs && !listed.has(id)) await transaction.delete("threads", IDBKeyRange.only([conversation, id]));
+    if (belongs && !listed.has(id)) transaction.delete("threads", IDBKeyRange.only([conversation, id]));
   }
   for (const { parent, lastReply, state } of threads) {
     const row = await transaction.get("threads", [conversation, parent.id]);
     const newest = row && row.state.userRev > state.userRev ? row.state : state;
-    await transaction.put("threads", { conversation, id: parent.id, parent, lastReply, state: newest });
+    transaction.put("threads", { conversation, id: parent.id, parent, lastReply, state: newest });
   }
 }
 
@@ -92,7 +92,7 @@ export async function saveThreads(transaction, conversation, { threads, cursor }
  */
 export async function saveThreadState(transaction, conversation, state) {
   const row = await transaction.get("threads", [conversation, state.thread]);
-  if (row && state.userRev >= row.state.userRev) await transaction.put("threads", { ...row, state });
+  if (row && state.userRev >= row.state.userRev) transaction.put("threads", { ...row, state });
 }
 
 /**

@@ -92,17 +92,4 @@ export class LogEdit {
   static replaces(row, held) {
     return held === null || held === undefined || row.rev > held.rev;
   }
-
-  /**
-   * Applies the edit to rows in memory.
-   *
-   * @param {Map<Seq, Message>} rows
-   */
-  applyTo(rows) {
-    if (this.erasesEverything) rows.clear();
-    for (const [lower, upper] of this.erased) {
-      for (const seq of [...rows.keys()]) if (seq >= lower && seq <= upper) rows.delete(seq);
-    }
-    for (const row of this.upserts) if (LogEdit.replaces(row, rows.get(row.seq))) rows.set(row.seq, row);
-  }
 }

@@ -1,7 +1,6 @@
 // @ts-check
 import { standardLimits } from "../model/limits.js";
-import { coveredRange } from "../model/log.js";
-import { intersection, SeqRangeSet } from "../model/seq-range-set.js";
+import { coveredRange, intersection, SeqRangeSet } from "../model/seq-range-set.js";
 import { LogEdit } from "./log-edit.js";
 
 /** @typedef {import("../model/conversation-id.js").ConversationID} ConversationID */

@@ -14,9 +14,7 @@ import {
 } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { epoch, timetoken } from "../model/timetoken.js";
-import { decodeDraft } from "./drafts.js";
-import { encodeJSON, parseJSON } from "./json.js";
-import { decodeThreadState } from "./threads.js";
+import { decodeDraft, decodeThreadState } from "./requests.js";
 
 /** @typedef {import("../model/conversation-head.js").ReadSummary} ReadSummary */
 /** @typedef {import("../model/log.js").LogChange} LogChange */
@@ -24,8 +22,8 @@ import { decodeThreadState } from "./threads.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
-/** @typedef {import("./drafts.js").SyncedDraft} SyncedDraft */
-/** @typedef {import("./threads.js").ThreadState} ThreadState */
+/** @typedef {import("./requests.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("./requests.js").ThreadState} ThreadState */
 
 /**
  * A profile of a user.
@@ -310,4 +308,48 @@ export function decodePresence(value) {
     isOnline: json["online"] === true,
     lastSeen: lastSeen === null ? null : new Date(lastSeen),
   };
+}
+
+/** A member or element that is a number of at least 16 digits, which may have more than 53 bits. */
+const longNumber = /[:[,]\s*-?\d{16}/;
+
+/**
+ * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
+ *
+ * @param {string} text
+ * @returns {unknown}
+ * @throws {SyntaxError} The text is not JSON.
+ */
+export function parseJSON(text) {
+  if (!longNumber.test(text)) return JSON.parse(text);
+  return JSON.parse(
+    text,
+    /** @type {(key: string, value: unknown) => unknown} */ (exactNumber),
+  );
+}
+
+/**
+ * @param {string} _key
+ * @param {unknown} value
+ * @param {{source?: string}} context
+ */
+function exactNumber(_key, value, { source } = {}) {
+  const isExact = typeof value !== "number" || Number.isSafeInteger(value) || source === undefined;
+  return isExact || !/^-?\d+$/.test(source) ? value : BigInt(source);
+}
+
+/**
+ * Writes JSON. A `BigInt` becomes an integer.
+ *
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function encodeJSON(value) {
+  return JSON.stringify(
+    value,
+    (_key, value) =>
+      typeof value === "bigint"
+        ? /** @type {{rawJSON(text: string): unknown}} */ (/** @type {unknown} */ (JSON)).rawJSON(String(value))
+        : value,
+  );
 }

@@ -1,15 +1,20 @@
 // @ts-check
+import { ConversationID } from "../model/conversation-id.js";
+import { decodeCounter, decodeList, decodeMessage, decodeObject, decodeText } from "../model/decode.js";
+import { timetoken } from "../model/timetoken.js";
 
 /** @typedef {import("../model/conversation-head.js").EpochPosition} EpochPosition */
 /** @typedef {import("../model/conversation-head.js").StateChange} StateChange */
 /** @typedef {import("../model/log.js").LogPosition} LogPosition */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
 /** @typedef {import("../model/message.js").Submission} Submission */
+/** @typedef {import("../store/drafts.js").Draft} Draft */
 /** @typedef {import("./frames.js").FrameRequest} FrameRequest */
 
-// The requests that the client sends, as Documentation/protocol.md lists them. A member that is `undefined` is left
-// out of the frame.
+// The requests that the client sends, as Documentation/protocol.md lists them, and drafts and threads in answers. A
+// member that is `undefined` is left out of the frame.
 
 /**
  * A point in a log: `latest`, `earliest`, `firstUnread`, a sequence number, a message, a timetoken or a date.
@@ -232,3 +237,133 @@ export const putPushDevice = (device) => ({ type: "putPushDevice", ...device });
  * @returns {FrameRequest}
  */
 export const dropPushDevice = (device) => ({ type: "dropPushDevice", device });
+
+/**
+ * A draft as the server stores it.
+ *
+ * @typedef {object} SyncedDraft
+ * @property {string} conversation
+ * @property {Draft | null} draft `null` if it was deleted.
+ * @property {number} rev The user revision of the change. Of two drafts, the one with the higher revision is newer.
+ */
+
+/**
+ * A page of the list of drafts.
+ *
+ * @typedef {object} DraftPage
+ * @property {SyncedDraft[]} drafts
+ * @property {string} cursor
+ * @property {boolean} hasMore Whether more drafts follow.
+ * @property {boolean} isReset Whether the list begins with the first draft.
+ */
+
+/**
+ * @param {string | null} cursor
+ * @returns {FrameRequest}
+ */
+export const listDrafts = (cursor) => ({ type: "drafts", cursor: cursor ?? undefined });
+
+/**
+ * @param {string} conversation
+ * @param {Draft | null} draft
+ * @returns {FrameRequest}
+ */
+export const putDraft = (conversation, draft) => ({
+  type: "putDraft",
+  conversation,
+  draft: draft ? { text: draft.text, replyTo: draft.replyTo ?? undefined } : undefined,
+});
+
+/**
+ * Reads a draft.
+ *
+ * @param {JSONObject} json
+ * @returns {SyncedDraft | null} `null` for a draft that this SDK can't read, because it is encrypted.
+ */
+export function decodeDraft(json) {
+  const conversation = ConversationID.parse(decodeText(json, "conversation"));
+  const rev = decodeCounter(json, "rev");
+  if (json["draft"] === undefined || json["draft"] === null) return { conversation, draft: null, rev };
+  const { text, replyTo } = decodeObject(json["draft"], "draft");
+  if (typeof text !== "string") return null;
+  return { conversation, draft: { text, replyTo: typeof replyTo === "string" ? replyTo : null }, rev };
+}
+
+/**
+ * @param {JSONObject} body
+ * @returns {DraftPage}
+ */
+export const decodeDraftPage = (body) => ({
+  drafts: decodeList(body["drafts"], "drafts", (draft) => decodeDraft(decodeObject(draft, "drafts")))
+    .filter((draft) => draft !== null),
+  cursor: decodeText(body, "cursor"),
+  hasMore: body["more"] === true,
+  isReset: body["reset"] === true,
+});
+
+/**
+ * The user's own state in one thread.
+ *
+ * @typedef {object} ThreadState
+ * @property {string} thread The thread's first message.
+ * @property {boolean} isFollowed
+ * @property {number} readSeq The sequence number up to which no reply is unread.
+ * @property {number} unread The number of unread replies, without the user's own.
+ * @property {number} mentions The number of unread replies that mention the user or everyone.
+ * @property {number} userRev The user revision of the user's last change in the thread; 0 for none.
+ */
+
+/**
+ * A message with replies, and the user's own state in its thread.
+ *
+ * @typedef {object} MessageThread
+ * @property {Message} parent The thread's first message. Its `replies` have the number of replies.
+ * @property {Message | null} lastReply The newest reply; `null` if the user can't see it.
+ * @property {ThreadState} state
+ */
+
+/** The maximum number of threads in a page. */
+export const threadPageSize = 50;
+
+/**
+ * @param {string} conversation
+ * @param {string | null} cursor
+ * @returns {FrameRequest}
+ */
+export const listThreads = (conversation, cursor) => ({
+  type: "threads",
+  conversation,
+  cursor: cursor ?? undefined,
+  limit: threadPageSize,
+});
+
+/**
+ * @param {JSONObject} json
+ * @returns {ThreadState}
+ */
+export const decodeThreadState = (json) => ({
+  thread: decodeText(json, "thread"),
+  isFollowed: json["followed"] === true,
+  readSeq: decodeCounter(json, "readSeq"),
+  unread: decodeCounter(json, "unread"),
+  mentions: decodeCounter(json, "mentions"),
+  userRev: decodeCounter(json, "userRev"),
+});
+
+/**
+ * Reads a page of threads.
+ *
+ * @param {JSONObject} body
+ * @returns {{threads: MessageThread[], cursor: string | null}}
+ */
+export const decodeThreadPage = (body) => ({
+  threads: decodeList(body["threads"], "threads", (thread) => {
+    const { parent, lastReply, state } = decodeObject(thread, "threads");
+    return {
+      parent: decodeMessage(parent),
+      lastReply: lastReply === undefined ? null : decodeMessage(lastReply),
+      state: decodeThreadState(decodeObject(state, "state")),
+    };
+  }),
+  cursor: body["cursor"] === undefined ? null : timetoken(decodeText(body, "cursor"), "cursor"),
+});
