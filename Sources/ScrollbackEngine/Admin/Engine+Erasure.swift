@@ -49,6 +49,14 @@ extension Engine {
     /// The number of erasures started so far; requests from before a user's erasure are refused afterwards.
     package var erasureCount: Int { erasing.count }
 
+    /// Refuses a request from before its user's erasure.
+    ///
+    /// - Parameter count: The value of ``erasureCount`` when the user was authenticated.
+    /// - Throws: `user-deactivated`.
+    package func checkNotErased(_ user: UserID, since count: Int) throws(ChatError) {
+        try erasing.check(user, since: count)
+    }
+
     private func isNotErasing(_ user: UserID) throws(ChatError) -> Bool {
         do {
             return try store.read { try $0.user(user)?.state != .erasing }

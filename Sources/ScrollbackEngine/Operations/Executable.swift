@@ -49,7 +49,13 @@ extension WriteOperation {
     package func didCommit(_ context: OperationContext) {}
 
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
-        context.engine.commits.submit(for: WorkOwner(context.caller), { try run($0, context) }) { result in
+        context.engine.commits.submit(
+            for: WorkOwner(context.caller),
+            { transaction in
+                try context.engine.checkNotErased(context.caller.user, since: context.erasureCount)
+                return try run(transaction, context)
+            }
+        ) { result in
             if case .success = result { didCommit(context) }
             completion(result)
         }
@@ -64,8 +70,8 @@ package struct OperationContext: Sendable {
     package let arrival: Date
     /// The value of ``Engine/erasureCount`` when the caller's token was checked.
     ///
-    /// An operation that stores data of the caller passes it to `erasing.check`, so that a request from before the
-    /// caller's erasure stores nothing.
+    /// A ``WriteOperation`` from before the caller's erasure is refused. Another operation that stores data of the caller
+    /// passes the value to `erasing.check`.
     package let erasureCount: Int
     /// The connection the request came over, or `nil` for HTTP.
     package let session: Session?

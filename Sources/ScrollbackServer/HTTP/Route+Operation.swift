@@ -47,6 +47,7 @@ extension Route {
             let erasureCount = scope.engine.erasureCount
             let caller = try await scope.caller(request)
             let body = try await parameters.body(of: request, from: WorkOwner(caller), scope)
+            try scope.engine.checkNotErased(caller.user, since: erasureCount)
             let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
             try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))

@@ -139,7 +139,9 @@ def test_a_change_of_messages_changes_the_version_and_the_copy_of_the_last_one(r
         await note();
         await write(page([message(1, "b", { rev: 1 })], head(1, 1)));
         await note();
-        await store.write(async (transaction) => (await records.OpenConversation.load(transaction, id)).save(transaction));
+        await store.write(async (transaction) => {
+            (await records.OpenConversation.load(transaction, id)).save(transaction);
+        });
         await note();
         const [first, second, third] = states;
         return [

@@ -109,6 +109,27 @@ struct ErasureTests {
         #expect(verdict.isWhole, "\(verdict.text)")
     }
 
+    @Test("A request whose body arrives after its user was erased creates nothing")
+    func lateBody() async throws {
+        let server = try await RunningServer.start()
+        let admin = try await server.admin()
+        let token = try await server.token("alice")
+        try #require(try await server.api("alice").send("hello", to: "direct:bob").status == 201)
+        let connection = try await RawConnection(server)
+        connection.write(
+            "PUT /v1/conversations/group:late HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n"
+                + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{")
+        // The server checks the token when the head has arrived.
+        try await Task.sleep(for: .milliseconds(500))
+        let begun = try await admin.call("DELETE", "/v1/users/alice?messages=erase")
+        _ = try await job(try #require(begun.json.int("id")), admin)
+        connection.write("}")
+        let answer = try await connection.answer()
+        #expect(answer.status == 403 && answer.body.contains("user-deactivated"), "\(answer)")
+        #expect(try await admin.call("GET", "/v1/conversations/group:late").status == 404)
+        try await server.terminate()
+    }
+
     /// Checks that every restore without a list of erasures warns, because the backup's own list has no later erasures.
     private func expectWarning(from backup: URL, _ server: RunningServer) async throws {
         let data = server.folder.appending(component: "again")

@@ -162,7 +162,19 @@ extension ErasureTests {
         let alice = Caller(user: "alice")
         let slowBody = harness.engine.erasureCount
         try await harness.erase("alice", .erase)
+        let context = OperationContext(
+            engine: harness.engine, caller: alice, erasureCount: slowBody, offload: { $0() })
+        func refusal<Operation: WriteOperation>(of operation: Operation) -> ChatError? {
+            refusal { _ = try harness.done { operation.execute(context, completion: $0) } }
+        }
+        let draft = try RawJSON(#"{"text":"late"}"#)
         let late = [
+            refusal(of: ReportMessage(conversation: room, id: other.id, reason: .spam)),
+            refusal(of: PutDraft(conversation: room, draft: draft)),
+            refusal(
+                of: ScheduleMessage(
+                    conversation: room, submission: harness.submission("late"),
+                    sendAt: harness.clock.now.addingTimeInterval(60))),
             refusal {
                 _ = try harness.done {
                     harness.engine.putUser(
@@ -175,12 +187,6 @@ extension ErasureTests {
                         to: other.id, in: room, type: "reaction", value: "👍", by: alice, since: slowBody,
                         completion: $0)
                 }
-            },
-            refusal {
-                let report = ReportMessage(conversation: room, id: other.id, reason: .spam)
-                let context = OperationContext(
-                    engine: harness.engine, caller: alice, erasureCount: slowBody, offload: { $0() })
-                _ = try harness.done { report.execute(context, completion: $0) }
             },
         ]
         #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")

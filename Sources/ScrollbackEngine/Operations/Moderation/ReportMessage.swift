@@ -5,7 +5,6 @@ extension ReportMessage: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
         let caller = context.caller
         let request = ChangeRequest(conversation: conversation.logID.absolute(for: caller.user), caller: caller)
-        try context.engine.erasing.check(caller.user, since: context.erasureCount)
         let subject = try transaction.subject(of: request, permissions: context.permissions, needsMember: false)
         let message = try transaction.message(id, of: subject)
         let number = subject.row.number
