@@ -42,9 +42,9 @@ struct LinkPreviewTests {
         #expect(preview.description == "Three days")
         #expect(preview.site == "جولات")
         #expect(preview.picture?.starts(with: [0xFF, 0xD8, 0xFF]) == true)
-        _ = try await alice.conversation("direct:bob").send(.text(text, preview: preview)).waitUntilSent()
+        _ = try await alice.conversation(.direct("bob")).send(.text(text, preview: preview)).waitUntilSent()
         let arrived = try await eventually("bob has the message") {
-            try await bob.conversation("direct:alice").history(from: .local).messages.first
+            try await bob.conversation(.direct("alice")).history(from: .local).messages.first
         }
         #expect(arrived.content?.linkPreview == preview)
         #expect(arrived.text == text)

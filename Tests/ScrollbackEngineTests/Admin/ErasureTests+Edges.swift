@@ -164,14 +164,14 @@ extension ErasureTests {
         try await harness.erase("alice", .erase)
         let context = OperationContext(
             engine: harness.engine, caller: alice, erasureCount: slowBody, offload: { $0() })
-        func refusal<Operation: WriteOperation>(of operation: Operation) -> ChatError? {
+        func lateRefusal<Operation: WriteOperation>(of operation: Operation) -> ChatError? {
             refusal { _ = try harness.done { operation.execute(context, completion: $0) } }
         }
         let draft = try RawJSON(#"{"text":"late"}"#)
         let late = [
-            refusal(of: ReportMessage(conversation: room, id: other.id, reason: .spam)),
-            refusal(of: PutDraft(conversation: room, draft: draft)),
-            refusal(
+            lateRefusal(of: ReportMessage(conversation: room, id: other.id, reason: .spam)),
+            lateRefusal(of: PutDraft(conversation: room, draft: draft)),
+            lateRefusal(
                 of: ScheduleMessage(
                     conversation: room, submission: harness.submission("late"),
                     sendAt: harness.clock.now.addingTimeInterval(60))),
