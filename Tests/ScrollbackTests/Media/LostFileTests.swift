@@ -211,8 +211,12 @@ struct LostFileTests {
         #expect(hasFailed)
         phone = try await server.client("alice", store: .directory(folder.url))
         try await expect(server, has: [sent.id], in: group, phone)
-        #expect(try await eventually { try await laptop.pendingCount() == 0 })
-        #expect(try await laptop.conversation(group).history(.latest).messages.map(\.id) == [sent.id])
+        let isDropped = try await eventually {
+            laptop.retryConnection()
+            return try await laptop.core.store.read { try $0.pending(sent.id) } == nil
+        }
+        #expect(isDropped)
+        #expect(try await laptop.conversation(group).history(.latest, from: .local).messages.map(\.id) == [sent.id])
         await server.close()
     }
 
