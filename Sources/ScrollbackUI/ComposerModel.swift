@@ -59,8 +59,8 @@ public final class ComposerModel {
 
     /// Sends the text, without white space around it, as a message or an edit, and clears it.
     ///
-    /// If the call fails, ``error`` is set and the text returns. The server can still reject the message, whose row
-    /// shows it then.
+    /// If the call fails, ``error`` is set and the text returns. The server can still reject it: a message's row shows
+    /// that, and for an edit, ``TimelineModel/error`` is set.
     public func send() async {
         guard canSend else { return }
         let (text, replyTo, editing, mentioned) = (text, replyTo, editing, mentioned)
@@ -71,7 +71,8 @@ public final class ComposerModel {
             if let editing {
                 let change = try await conversation.edit(
                     editing, to: content, mentioning: mentions.map { .set($0) } ?? .keep)
-                report(change)
+                // An unsent message was changed in place, and its row shows whether it is sent.
+                if change.id != editing { timeline.report(change) }
             } else {
                 _ = try await conversation.send(content, mentioning: mentions, replyingTo: replyTo)
             }
@@ -81,17 +82,6 @@ public final class ComposerModel {
             if editing != nil { kept = self.text }
             (self.replyTo, self.editing, self.mentioned) = (replyTo, editing, mentioned)
             self.text = text
-        }
-    }
-
-    /// Sets ``error`` if the server rejects an edit.
-    private func report(_ change: SendHandle) {
-        Task { [weak self] in
-            do throws(ChatError) {
-                try await change.waitForCompletion()
-            } catch {
-                if error.code != .closed { self?.error = error }
-            }
         }
     }
 

@@ -98,7 +98,9 @@ public final class TimelineModel {
     }
 
     private func moveUnreadLine(_ view: Timeline.View) {
-        guard let first = view.firstUnread, !isLoaded || unreadSeq != nil else { return }
+        // A new device can have the gap before it has the messages.
+        let isLoading = !items.isEmpty && items.allSatisfy { if case .gap = $0 { true } else { false } }
+        guard let first = view.firstUnread, !isLoaded || isLoading || unreadSeq != nil else { return }
         for case .message(let message) in view.items where message.id == first {
             guard message.seq < unreadSeq ?? .max else { return }
             (unreadLine, unreadSeq) = (first, message.seq)

@@ -63,7 +63,7 @@ extension TimelineModel {
 
     /// Adds this user's reaction to a message, or removes it.
     ///
-    /// The row shows the change at once. The server can still reject it.
+    /// The row shows the change at once. If the server rejects it, ``error`` is set.
     ///
     /// - Throws: `invalid-parameter` if the value is not 1...128 bytes of UTF-8; `local-storage`.
     public func toggleReaction(_ value: String, of row: MessageRow) async throws(ChatError) {
@@ -78,9 +78,24 @@ extension TimelineModel {
 
     /// Recalls this user's message for everyone, or cancels it if it was never transmitted.
     ///
-    /// - Throws: `local-storage`. The server can still reject the recall.
+    /// If the server rejects the recall, ``error`` is set.
+    ///
+    /// - Throws: `local-storage`.
     public func recall(_ id: MessageID) async throws(ChatError) {
-        try await reportingErrors { () async throws(ChatError) in _ = try await conversation.recall(id) }
+        try await reportingErrors { () async throws(ChatError) in report(try await conversation.recall(id)) }
+    }
+
+    /// Sets ``error`` if the server rejects a change, and removes the change from the outbox.
+    func report(_ change: SendHandle) {
+        Task { [weak self] in
+            do throws(ChatError) {
+                try await change.waitForCompletion()
+            } catch {
+                guard ![.closed, .cancelled].contains(error.code) else { return }
+                self?.error = error
+                try? await change.cancel()
+            }
+        }
     }
 
     private func messageRow(of item: Timeline.Item) -> MessageRow? {

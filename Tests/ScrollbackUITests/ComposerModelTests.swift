@@ -61,11 +61,13 @@ struct ComposerModelTests {
         try await shows { other.texts == ["two"] && other.messages[0].isEdited }
         // The text of an edit is not a draft.
         try await stores("three", in: alice.conversation(group))
-        composer.edit(timeline.messages[0])
-        try await server.setMember("alice", of: group, false)
-        composer.text = "none"
-        await composer.send()
-        try await shows { composer.error != nil }
+        // A view does not offer to edit the message of another user, and the server refuses it.
+        let his = self.composer(other)
+        his.edit(other.messages[0])
+        his.text = "none"
+        await his.send()
+        try await shows { other.error?.code == .forbidden }
+        try await shows { other.texts == ["two"] && his.text.isEmpty }
         await server.close()
     }
 

@@ -23,7 +23,7 @@ struct StarterTests {
         let his = other.path[0]
         his.composer.text = "Who has time on Saturday?"
         await his.composer.send()
-        try await shows { list.rows.first?.unread == 1 }
+        try await shows { list.rows.first?.unread == 1 && list.rows[0].date != nil }
         list.open(list.rows[0].id)
         let screen = list.path[0]
         try await shows { screen.timeline.rows.count == 3 && screen.startRow == "unread" }

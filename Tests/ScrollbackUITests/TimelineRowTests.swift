@@ -16,13 +16,15 @@ struct TimelineRowTests {
             _ = try await client.conversation(.group("swift")).send(.text(text)).waitUntilSent()
         }
         let chat = clients.0.conversation(.group("swift"))
+        let list = RecentsModel(clients.0.recents)
+        try await shows { list.conversations.first?.lastMessage?.text == "3" }
         let model = TimelineModel(chat)
         try await shows { model.messages.count == 3 && model.profiles["carol"]?.name == "Carol" }
         #expect(model.outline == ["day", "unread", "Bob: 1", "2", "Carol: 3"])
         try await chat.markRead()
         try await shows { model.firstUnread == nil }
         #expect(model.outline == ["day", "unread", "Bob: 1", "2", "Carol: 3"], "The separator stays.")
-        server.advance(by: 86_400)
+        server.advance(by: 2 * 86_400)
         for (client, text) in [(clients.0, "4"), (clients.2, "5"), (clients.2, "6")] {
             _ = try await client.conversation(.group("swift")).send(.text(text)).waitUntilSent()
         }
