@@ -55,7 +55,7 @@ public final class ConversationListModel {
         newGroup = NewGroupModel(client)
     }
 
-    /// Creates the group of ``newGroup`` and opens it; has no effect if its name or members are missing.
+    /// Creates the group of ``newGroup`` and opens it; has no effect if its name is missing.
     public func createGroup() async {
         guard let newGroup, let id = await newGroup.create() else { return }
         self.newGroup = nil

@@ -3,6 +3,8 @@ public import Observation
 public import Scrollback
 
 /// An observable model of the screen of one conversation: its timeline, the composer and the files of its pictures.
+///
+/// Community channels and rooms deliver all messages and typing signals as long as the model exists.
 @MainActor
 @Observable
 public final class ConversationModel: Hashable {
@@ -22,6 +24,8 @@ public final class ConversationModel: Hashable {
 
     @ObservationIgnored private let client: ChatClient
     @ObservationIgnored private let point: HistoryPoint
+    /// `nil` for kinds that deliver all messages anyway.
+    @ObservationIgnored private let subscription: Conversation.Subscription?
     @ObservationIgnored private var hasStarted = false
 
     /// Creates a model and starts its updates.
@@ -36,6 +40,7 @@ public final class ConversationModel: Hashable {
         self.title = title
         self.point = point
         let conversation = client.conversation(id)
+        subscription = id.kind.traits.streamsToMembers ? nil : conversation.subscribe()
         timeline = TimelineModel(conversation, at: point, marksRead: true)
         composer = ComposerModel(timeline)
         timeline.onChange = { [weak self] in self?.findStart() }

@@ -27,14 +27,14 @@ struct ComposerModelTests {
         let composer = composer(timeline)
         composer.text = "  "
         #expect(!composer.canSend)
-        composer.text = "Who?"
-        try await shows { other.typing == ["alice"] }
+        composer.text = " Who?\n"
         await composer.send()
         #expect(composer.text.isEmpty && composer.error == nil)
         try await shows { other.texts == ["Who?"] && timeline.messages.first?.delivery == .sent }
         composer.reply(to: timeline.messages[0])
         #expect(composer.subject?.content?.text == "Who?" && composer.hasSubject)
         composer.text = "Me"
+        try await shows { other.typing == ["alice"] }
         await composer.send()
         #expect(!composer.hasSubject)
         try await shows { other.messages.last?.reference?.content?.text == "Who?" }

@@ -76,6 +76,30 @@ struct ConversationListModelTests {
         try await shows { model.path[0].startRow == "unread" && model.path[1].startRow == sent[1].id.description }
         await server.close()
     }
+
+    @Test("An open channel receives the signals of typing users")
+    func channels() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let id = ConversationID.community("city", channel: "general")
+        let alice = ConversationListModel(try await server.client("alice"))
+        alice.open(id)
+        let screen = alice.path[0]
+        #expect(screen.title == "general")
+        let bob = try await server.client("bob").conversation(id)
+        _ = try await bob.send(.text("hello")).waitUntilSent()
+        try await shows { screen.timeline.texts == ["hello"] }
+        // The subscription can begin after the first signal.
+        let signals = Task {
+            while !Task.isCancelled {
+                bob.setTyping(true)
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        defer { signals.cancel() }
+        try await shows { screen.typing == ["bob"] }
+        await server.close()
+    }
 }
 
 extension ConversationRow {
