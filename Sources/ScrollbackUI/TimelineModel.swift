@@ -41,7 +41,7 @@ public final class TimelineModel {
     public private(set) var isLoadingOlder = false
     /// Whether ``loadNewer()`` is in progress.
     public private(set) var isLoadingNewer = false
-    /// The error of the last failed call or automatic read; set it to `nil` after you show it.
+    /// The error of the last failed call, automatic read or rejected change; set it to `nil` after you show it.
     public var error: ChatError?
 
     /// Whether the model marks the newest message as read when ``setVisible(from:to:)`` reports it as visible.

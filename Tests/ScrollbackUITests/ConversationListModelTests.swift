@@ -77,6 +77,32 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("A conversation that leaves the path is deallocated, and so is a released list")
+    func released() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
+        var list: ConversationListModel? = ConversationListModel(try await server.client("alice"))
+        weak let released = list
+        if let list {
+            try await shows { list.rows.map(\.title) == ["bob"] }
+            list.open(.direct("bob"))
+        }
+        weak let closed = list?.path.first
+        try await wait { released?.path.first?.timeline.texts == ["hello"] }
+        list?.path = []
+        try await wait { closed == nil }
+        list = nil
+        try await wait { released == nil }
+        await server.close()
+    }
+
+    /// Waits for a condition that observation does not report.
+    private func wait(until isRight: () -> Bool) async throws {
+        for _ in 1...300 where !isRight() { try await Task.sleep(for: .milliseconds(100)) }
+        #expect(isRight())
+    }
+
     @Test("An open channel receives the signals of typing users")
     func channels() async throws {
         let server = try TestServer()

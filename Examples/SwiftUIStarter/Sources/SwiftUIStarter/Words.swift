@@ -85,8 +85,9 @@ extension MessageRow {
         return picture == nil ? content.summary : nil
     }
 
-    /// The time, and whether the message was edited or has replies.
+    /// The time, and whether the message was edited or has replies; the reason if it was not sent.
     var footnote: String {
+        if case .failed(let error) = delivery { return "Not sent: \(error.message)" }
         let time = date.formatted(date: .omitted, time: .shortened)
         return time + (isEdited ? " · edited" : "") + (replies > 0 ? " · replies: \(replies)" : "")
     }
