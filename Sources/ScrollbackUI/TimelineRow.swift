@@ -69,10 +69,11 @@ extension TimelineModel {
     public func toggleReaction(_ value: String, of row: MessageRow) async throws(ChatError) {
         let isOwn = row.reactions.contains { $0.id == value && $0.isOwn }
         try await reportingErrors { () async throws(ChatError) in
-            _ =
+            let change =
                 isOwn
                 ? try await conversation.unreact(value, from: row.message)
                 : try await conversation.react(value, to: row.message)
+            report(change)
         }
     }
 

@@ -87,8 +87,12 @@ struct TimelineRowTests {
         try await bob.react("👍", to: answer.id)
         try await shows { alice.messages[1].reactions.map(\.count) == [1] }
         #expect(!alice.messages[1].reactions[0].isOwn)
-        try await alice.toggleReaction("👍", of: alice.messages[1])
+        let outdated = alice.messages[1]
+        try await alice.toggleReaction("👍", of: outdated)
         try await shows { alice.messages[1].reactions.map { $0.isOwn ? $0.count : 0 } == [2] }
+        try await alice.toggleReaction("👍", of: outdated)
+        try await shows { alice.error?.code == .conflict }
+        alice.error = nil
         try await alice.toggleReaction("👍", of: alice.messages[1])
         try await shows { alice.messages[1].reactions.map { $0.isOwn ? 0 : $0.count } == [1] }
 
