@@ -287,6 +287,10 @@ let package = Package(
         .executableTarget(
             name: "OutsideApp", dependencies: ["Scrollback", "ScrollbackUI"],
             path: "Examples/OutsideApp/Sources/OutsideApp", packageAccess: false),
+        // The part of the SwiftUI starter without views. Its own package has the app.
+        .target(
+            name: "SwiftUIStarter", dependencies: ["Scrollback", "ScrollbackUI"],
+            path: "Examples/SwiftUIStarter/Sources/SwiftUIStarter", sources: ["Words.swift"], packageAccess: false),
         // Tests with the real server program, real sockets and the real SDK.
         .testTarget(
             name: "ScrollbackServerTests",

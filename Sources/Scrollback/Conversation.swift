@@ -9,6 +9,8 @@ public struct Conversation: Sendable, Identifiable {
     /// channel.
     public let id: ConversationID
     let core: ClientCore
+    /// The user of the client.
+    package var user: UserID { core.user }
 
     // MARK: Read state
 

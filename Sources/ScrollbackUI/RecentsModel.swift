@@ -36,6 +36,8 @@ public final class RecentsModel {
     @ObservationIgnored private let pageSize: Int
     @ObservationIgnored private var window: Int
     @ObservationIgnored private var following: ModelTask?
+    /// Called after the conversations have changed.
+    @ObservationIgnored var onChange: () -> Void = {}
     package var running: [Task<Void, Never>] { [following].compactMap { $0?.task } }
 
     /// Creates a model and starts its updates.
@@ -62,11 +64,13 @@ public final class RecentsModel {
     private func show(_ view: Recents.View) {
         if !isLoaded { isLoaded = true }
         let shown = Array(view.conversations.prefix(window))
-        if conversations != shown { conversations = shown }
+        let isChanged = conversations != shown
+        if isChanged { conversations = shown }
         if totals != view.totals { totals = view.totals }
         if isComplete != view.isComplete { isComplete = view.isComplete }
         let hasMore = view.conversations.count > window
         if self.hasMore != hasMore { self.hasMore = hasMore }
+        if isChanged { onChange() }
     }
 
     /// Loads another page; has no effect if there is none.

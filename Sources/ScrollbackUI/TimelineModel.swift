@@ -18,6 +18,11 @@ public final class TimelineModel {
     public private(set) var profiles: [UserID: UserProfile] = [:]
     /// The first unread message; `nil` if the window doesn't contain it.
     public private(set) var firstUnread: MessageID?
+    /// The message that was the first unread one when the model had loaded; `nil` if all messages were read.
+    ///
+    /// It stays when the messages are read. It is the oldest one that was loaded if scrolling loads older unread
+    /// messages.
+    public private(set) var unreadLine: MessageID?
     /// Whether the items include the newest message of the conversation.
     public private(set) var isAtNewest = true
     /// Whether older messages or a gap precede the items.
@@ -36,7 +41,7 @@ public final class TimelineModel {
     public private(set) var isLoadingOlder = false
     /// Whether ``loadNewer()`` is in progress.
     public private(set) var isLoadingNewer = false
-    /// The error of the last failed call or automatic read; set it to `nil` after you show it.
+    /// The error of the last failed call, automatic read or rejected change; set it to `nil` after you show it.
     public var error: ChatError?
 
     /// Whether the model marks the newest message as read when ``setVisible(from:to:)`` reports it as visible.
@@ -49,7 +54,10 @@ public final class TimelineModel {
     @ObservationIgnored private let timeline: Timeline
     @ObservationIgnored private var visibleEnd: Timeline.Item.ID?
     @ObservationIgnored private var markedRead: MessageID?
+    @ObservationIgnored private var unreadSeq: Seq?
     @ObservationIgnored private var following: [ModelTask] = []
+    /// Called after each update of the items.
+    @ObservationIgnored var onChange: () -> Void = {}
     package var running: [Task<Void, Never>] { following.map(\.task) }
 
     /// Creates a model and starts its updates.
@@ -76,6 +84,7 @@ public final class TimelineModel {
     }
 
     private func show(_ view: Timeline.View) {
+        moveUnreadLine(view)
         if !isLoaded { isLoaded = true }
         if items != view.items { items = view.items }
         if profiles != view.profiles { profiles = view.profiles }
@@ -85,6 +94,17 @@ public final class TimelineModel {
         if peerReadSeq != view.peerReadSeq { peerReadSeq = view.peerReadSeq }
         if peerDeliveredSeq != view.peerDeliveredSeq { peerDeliveredSeq = view.peerDeliveredSeq }
         markReadIfSeen()
+        onChange()
+    }
+
+    private func moveUnreadLine(_ view: Timeline.View) {
+        // A new device can have the gap before it has the messages.
+        let isLoading = !items.isEmpty && items.allSatisfy { if case .gap = $0 { true } else { false } }
+        guard let first = view.firstUnread, !isLoaded || isLoading || unreadSeq != nil else { return }
+        for case .message(let message) in view.items where message.id == first {
+            guard message.seq < unreadSeq ?? .max else { return }
+            (unreadLine, unreadSeq) = (first, message.seq)
+        }
     }
 
     // MARK: Scrolling
@@ -99,24 +119,45 @@ public final class TimelineModel {
         markReadIfSeen()
     }
 
+    /// Sets the visible rows of ``rows``, in any order, and loads more messages near either end of the items.
+    ///
+    /// The model does not report errors of these loads, because it repeats them when the visible rows change.
+    public func setVisible(_ rows: [TimelineRow.ID]) {
+        let rows = Set(rows)
+        let visible = items.indices.filter { rows.contains(items[$0].id) }
+        guard let first = visible.first, let last = visible.last else { return }
+        setVisible(from: items[first].id, to: items[last].id)
+        let margin = max(1, items.count / 4)
+        if hasOlder, first < margin { Task { try? await extendOlder() } }
+        if !isAtNewest, last >= items.count - margin { Task { try? await extendNewer() } }
+    }
+
     /// Loads older messages, half as many as the window size; has no effect while another call is in progress.
     ///
     /// - Throws: The error of the server request, if the device has no older messages.
     public func loadOlder() async throws(ChatError) {
-        guard !isLoadingOlder else { return }
-        isLoadingOlder = true
-        defer { isLoadingOlder = false }
-        try await reportingErrors { () async throws(ChatError) in try await timeline.loadOlder() }
+        try await reportingErrors { () async throws(ChatError) in try await extendOlder() }
     }
 
     /// Loads newer messages, half as many as the window size; has no effect while another call is in progress.
     ///
     /// - Throws: The error of the server request, if the device has no newer messages.
     public func loadNewer() async throws(ChatError) {
+        try await reportingErrors { () async throws(ChatError) in try await extendNewer() }
+    }
+
+    private func extendOlder() async throws(ChatError) {
+        guard !isLoadingOlder else { return }
+        isLoadingOlder = true
+        defer { isLoadingOlder = false }
+        try await timeline.loadOlder()
+    }
+
+    private func extendNewer() async throws(ChatError) {
         guard !isLoadingNewer else { return }
         isLoadingNewer = true
         defer { isLoadingNewer = false }
-        try await reportingErrors { () async throws(ChatError) in try await timeline.loadNewer() }
+        try await timeline.loadNewer()
     }
 
     /// Moves the window to another point, with messages on both sides of it.
@@ -197,7 +238,7 @@ public final class TimelineModel {
         }
     }
 
-    private func reportingErrors<Answer>(
+    func reportingErrors<Answer>(
         _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
         do {

@@ -1,0 +1,134 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import ScrollbackUI
+import Testing
+
+@MainActor
+@Suite("ConversationListModel")
+struct ConversationListModelTests {
+    @Test("A row shows the name, the last message with its sender, counts, and typing users before the draft")
+    func rows() async throws {
+        let server = try TestServer(users: ["bob"])
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let bob = try await server.client("bob")
+        let alice = try await server.client("alice")
+        let group = bob.conversation(.group("swift"))
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
+        _ = try await group.send(.text("@alice?"), mentioning: .users(["alice"])).waitUntilSent()
+        let model = ConversationListModel(alice)
+        try await shows { model.rows.map(\.title) == ["swift", "Bob"] }
+        let (first, second) = (model.rows[0], model.rows[1])
+        #expect(first.unread == 1 && first.hasMention && first.isUnread && !first.isMuted && first.date != nil)
+        #expect(second.unread == 1 && !second.hasMention)
+        #expect(first.last == "@alice?" && first.sender == "Bob")
+        #expect(second.last == "hello" && second.sender == nil, "The title names the sender of a direct conversation.")
+
+        try await alice.conversation(.group("swift")).setDraft("I think")
+        try await shows { model.rows[0].line == .draft("I think") }
+        group.setTyping(true)
+        try await shows { model.rows[0].line == .typing(["Bob"]) }
+        group.setTyping(false)
+        try await shows { model.rows[0].line == .draft("I think") }
+        try await model.toggleMuted(first)
+        try await model.togglePinned(second)
+        try await shows { model.rows.map(\.isMuted) == [false, true] && model.rows.map(\.isPinned) == [true, false] }
+        try await model.recents.markRead([second.id])
+        try await model.recents.markUnread(second.id)
+        try await shows { model.rows[0].unread == 0 && model.rows[0].isUnread }
+        // The user's own last message shows no sender.
+        _ = try await alice.conversation(.group("swift")).send(.text("I think")).waitUntilSent()
+        try await shows { model.rows[1].last == "I think" && model.rows[1].sender == nil }
+        await server.close()
+    }
+
+    @Test("The list loads another page when its last row appears")
+    func pages() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        for number in 1...3 {
+            try await server.makeGroup(try Identifier("\(number)"), members: ["bob", "alice"])
+            _ = try await bob.conversation(.group(try Identifier("\(number)"))).send(.text("hello")).waitUntilSent()
+        }
+        let model = ConversationListModel(try await server.client("alice"), pageSize: 2)
+        try await shows { model.rows.map(\.title) == ["3", "2"] && model.recents.hasMore }
+        await model.rowAppeared(model.rows[0].id)
+        #expect(model.rows.count == 2)
+        await model.rowAppeared(model.rows[1].id)
+        #expect(model.rows.map(\.title) == ["3", "2", "1"])
+        await server.close()
+    }
+
+    @Test("Opening a conversation adds it to the path with its title and its start")
+    func opens() async throws {
+        let server = try TestServer(users: ["bob"])
+        let bob = try await server.client("bob")
+        var sent: [Message] = []
+        for number in 1...3 {
+            sent.append(
+                try await bob.conversation(.direct("alice")).send(.text("\(number)")).waitUntilSent())
+        }
+        let model = ConversationListModel(try await server.client("alice"))
+        try await shows { model.rows.map(\.title) == ["Bob"] }
+        model.open(model.rows[0].id)
+        model.open(model.rows[0].id, at: sent[1].id)
+        #expect(model.path.map(\.title) == ["Bob", "Bob"] && model.path[0] != model.path[1])
+        try await shows { model.path[0].startRow == "unread" && model.path[1].startRow == sent[1].id.description }
+        await server.close()
+    }
+
+    @Test("A conversation that leaves the path is deallocated, and so is a released list")
+    func released() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
+        var list: ConversationListModel? = ConversationListModel(try await server.client("alice"))
+        weak let released = list
+        if let list {
+            try await shows { list.rows.map(\.title) == ["bob"] }
+            list.open(.direct("bob"))
+        }
+        weak let closed = list?.path.first
+        try await wait { released?.path.first?.timeline.texts == ["hello"] }
+        list?.path = []
+        try await wait { closed == nil }
+        list = nil
+        try await wait { released == nil }
+        await server.close()
+    }
+
+    /// Waits for a condition that observation does not report.
+    private func wait(until isRight: () -> Bool) async throws {
+        for _ in 1...300 where !isRight() { try await Task.sleep(for: .milliseconds(100)) }
+        #expect(isRight())
+    }
+
+    @Test("An open channel receives the signals of typing users")
+    func channels() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let id = ConversationID.community("city", channel: "general")
+        let alice = ConversationListModel(try await server.client("alice"))
+        alice.open(id)
+        let screen = alice.path[0]
+        #expect(screen.title == "general")
+        let bob = try await server.client("bob").conversation(id)
+        _ = try await bob.send(.text("hello")).waitUntilSent()
+        try await shows { screen.timeline.texts == ["hello"] }
+        // The subscription can begin after the first signal.
+        let signals = Task {
+            while !Task.isCancelled {
+                bob.setTyping(true)
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        defer { signals.cancel() }
+        try await shows { screen.typing == ["bob"] }
+        await server.close()
+    }
+}
+
+extension ConversationRow {
+    fileprivate var last: String? { if case .message(let message, _) = line { message.text } else { nil } }
+    fileprivate var sender: String? { if case .message(_, let sender) = line { sender } else { nil } }
+}
