@@ -70,8 +70,8 @@ package struct OperationContext: Sendable {
     package let arrival: Date
     /// The value of ``Engine/erasureCount`` when the caller's token was checked.
     ///
-    /// A ``WriteOperation`` from before the caller's erasure is refused. Another operation that stores data of the caller
-    /// passes the value to `erasing.check`.
+    /// A ``WriteOperation`` from before the caller's erasure is refused. Another operation that stores data of the
+    /// caller passes the value to `erasing.check`.
     package let erasureCount: Int
     /// The connection the request came over, or `nil` for HTTP.
     package let session: Session?
