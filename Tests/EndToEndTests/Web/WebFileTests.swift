@@ -79,7 +79,7 @@ import Testing
                 sizeOfPage += answer.bytes.count
             }
         }
-        #expect(sizeOfPage + sizeOfSDK <= 150_000 && sizeOfSDK <= 98_500, "\(sizeOfPage) and \(sizeOfSDK) bytes")
+        #expect(sizeOfPage + sizeOfSDK <= 150_000 && sizeOfSDK <= 99_000, "\(sizeOfPage) and \(sizeOfSDK) bytes")
     }
 
     @Test func `Every file is served with its media type and without a token`() async throws {
