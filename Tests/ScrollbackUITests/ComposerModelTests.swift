@@ -33,6 +33,8 @@ struct ComposerModelTests {
         try await shows { other.texts == ["Who?"] && timeline.messages.first?.delivery == .sent }
         composer.reply(to: timeline.messages[0])
         #expect(composer.subject?.content?.text == "Who?" && composer.hasSubject)
+        // The server forwards the start of typing once a second.
+        server.advance(by: 2)
         composer.text = "Me"
         try await shows { other.typing == ["alice"] }
         await composer.send()
