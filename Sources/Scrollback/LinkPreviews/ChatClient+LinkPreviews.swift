@@ -16,7 +16,8 @@ extension ChatClient {
     /// Pages are read if they are HTML in UTF-8 or Latin 1.
     ///
     /// - Returns: `nil` if the text has no link, or if the page can't be read or has no title.
-    /// - Throws: `unreachable` if the server of the page does not answer; `malformed` if the page has more than 4 MiB.
+    /// - Throws: `unreachable` if the server of the page does not answer within ten seconds; `malformed` if the page
+    ///   has more than 4 MiB.
     public func linkPreview(forLinkIn text: String) async throws(ChatError) -> LinkPreview? {
         guard let link = LinkPreview.firstLink(in: text), let url = URL(string: link) else { return nil }
         return try await LinkPreviewer(http: LinkPreviewer.transport, pictures: core.attachmentProcessor)
@@ -33,6 +34,8 @@ struct LinkPreviewer: Sendable {
     private static let largestPage = 4 << 20
     /// The maximum size of the picture of a page in bytes.
     private static let largestPicture = 8 << 20
+    /// The time limit of each request in seconds.
+    private static let timeout = 10
 
     /// A transport for servers of others, which does not use the certificates of the chat server.
     static var transport: any HTTPTransport {
@@ -46,7 +49,8 @@ struct LinkPreviewer: Sendable {
     func preview(of link: String, at url: URL) async throws(ChatError) -> LinkPreview? {
         let answer = try await http.exchange(
             HTTPExchange(
-                method: "GET", url: url, headers: [("Accept", "text/html")], answerLimit: Self.largestPage))
+                method: "GET", url: url, headers: [("Accept", "text/html")], answerLimit: Self.largestPage,
+                timeout: Self.timeout))
         let type = (answer.headers["content-type"] ?? "").lowercased()
         guard (200..<300).contains(answer.status), type.hasPrefix("text/html") else { return nil }
         let charset = type.firstRange(of: "charset=").map { String(type[$0.upperBound...]) }
@@ -70,7 +74,8 @@ struct LinkPreviewer: Sendable {
             url.scheme == "https" || url.scheme == page.scheme && url.host() == page.host() && url.port == page.port,
             let answer = try? await http.exchange(
                 HTTPExchange(
-                    method: "GET", url: url, headers: [("Accept", "image/*")], answerLimit: Self.largestPicture)),
+                    method: "GET", url: url, headers: [("Accept", "image/*")], answerLimit: Self.largestPicture,
+                    timeout: Self.timeout)),
             (200..<300).contains(answer.status)
         else { return nil }
         return await pictures.thumbnail(of: answer.body, atMost: LinkPreview.largestPicture)

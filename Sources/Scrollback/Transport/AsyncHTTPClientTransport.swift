@@ -45,7 +45,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
             request.method = HTTPMethod(rawValue: exchange.method)
             for (name, value) in exchange.headers { request.headers.add(name: name, value: value) }
             if !exchange.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: exchange.body)) }
-            let response = try await client.execute(request, timeout: .seconds(60))
+            let response = try await client.execute(request, timeout: .seconds(Int64(exchange.timeout)))
             let body = try await response.body.collect(upTo: exchange.answerLimit)
             var headers: [String: String] = [:]
             for (name, value) in response.headers { headers[name.lowercased()] = value }

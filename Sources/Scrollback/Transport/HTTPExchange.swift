@@ -11,15 +11,19 @@ package struct HTTPExchange: Sendable {
     package var body: Data
     /// The maximum size of the response body, in bytes.
     package var answerLimit: Int
+    /// The time limit in seconds: of the exchange, or on Apple platforms of the wait for more data.
+    package var timeout: Int
 
     package init(
-        method: String, url: URL, headers: [(String, String)] = [], body: Data = Data(), answerLimit: Int = 1 << 20
+        method: String, url: URL, headers: [(String, String)] = [], body: Data = Data(), answerLimit: Int = 1 << 20,
+        timeout: Int = 60
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.answerLimit = answerLimit
+        self.timeout = timeout
     }
 
     package struct Answer: Sendable {

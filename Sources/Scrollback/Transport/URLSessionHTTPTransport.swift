@@ -13,7 +13,6 @@ package final class URLSessionHTTPTransport: HTTPTransport {
 
     package init() {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = 60
         configuration.urlCache = nil
         session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
@@ -24,6 +23,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
     package func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
         var request = URLRequest(url: exchange.url)
         request.httpMethod = exchange.method
+        request.timeoutInterval = TimeInterval(exchange.timeout)
         for (name, value) in exchange.headers { request.setValue(value, forHTTPHeaderField: name) }
         if !exchange.body.isEmpty { request.httpBody = exchange.body }
         let task = session.dataTask(with: request)
