@@ -259,6 +259,11 @@ private final class AdjustableClock: Sendable {
 }
 
 extension TestServer {
+    /// Advances the clock to the beginning of the next day in UTC, so that a test does not run across midnight.
+    package func startNextDay() {
+        advance(by: 86_400 - now.timeIntervalSince1970.truncatingRemainder(dividingBy: 86_400))
+    }
+
     /// The server's engine, for operations that clients can't perform.
     package var engine: Engine { server.engine }
 

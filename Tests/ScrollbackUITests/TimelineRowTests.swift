@@ -10,6 +10,7 @@ struct TimelineRowTests {
     @Test("Rows separate days and unread messages, and show a sender once for consecutive messages")
     func separators() async throws {
         let server = try TestServer(users: ["bob", "carol"])
+        server.startNextDay()
         try await server.makeGroup("swift", members: ["alice", "bob", "carol"])
         let clients = try await (server.client("alice"), server.client("bob"), server.client("carol"))
         for (client, text) in [(clients.1, "1"), (clients.1, "2"), (clients.2, "3")] {

@@ -214,6 +214,7 @@ struct CommunityTests {
         try await server.perform { [city] in
             $0.putMember("bob", role: .owner, of: city, by: Caller(user: "admin", isAdmin: true), completion: $1)
         }
+        server.startNextDay()
         try await server.set { $0.quotas[.groups] = 1 }
         func makeChannel(_ name: Identifier) async throws {
             try await server.perform {
