@@ -142,7 +142,7 @@ struct ComposerModelTests {
     }
 
     private func stores(_ draft: Draft?, in chat: Conversation) async throws {
-        for _ in 1...600 {
+        for _ in 1...1200 {
             if try await chat.draft() == draft { return }
             try await Task.sleep(for: .milliseconds(100))
         }

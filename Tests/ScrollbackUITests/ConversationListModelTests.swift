@@ -99,7 +99,7 @@ struct ConversationListModelTests {
 
     /// Waits for a condition that observation does not report.
     private func wait(until isRight: () -> Bool) async throws {
-        for _ in 1...300 where !isRight() { try await Task.sleep(for: .milliseconds(100)) }
+        for _ in 1...900 where !isRight() { try await Task.sleep(for: .milliseconds(100)) }
         #expect(isRight())
     }
 

@@ -31,6 +31,35 @@ extension Conversation {
     /// - Throws: `forbidden` if the user is not a member, and for rooms. `invalid-parameter` or `local-storage`.
     public func members(after user: UserID? = nil, limit: Int = 100) async throws(ChatError) -> MemberPage {
         try Self.check(limit)
+        var known = try await queuedChanges()
+        while true {
+            var page = try await storedOrRemoteMembers(after: user, limit: limit)
+            let changes = try await queuedChanges()
+            // The server may have read the members before a change that has left the queue since.
+            let left = changes.filter { change in known.contains { $0.operation == change.operation } }
+            guard left.count == known.count || page.remoteError != nil else {
+                known = left
+                continue
+            }
+            var members = Dictionary(page.members.map { ($0.id, $0) }) { $1 }
+            for change in changes {
+                change.apply(to: &members) { [next = page.next] added in
+                    (user.map { $0 < added } ?? true) && (next.map { added <= $0 } ?? true)
+                }
+            }
+            page.members = members.values.sorted { $0.id < $1.id }
+            page.profiles = try await core.people(Set(page.members.map(\.id)))
+            return page
+        }
+    }
+
+    private func queuedChanges() async throws(ChatError) -> [MemberChange] {
+        let list = memberListID
+        return try await core.store.read { try $0.queuedMemberChanges(in: list) }
+    }
+
+    /// Returns the server's page, or without a connection the members that this device loaded before, and the error.
+    private func storedOrRemoteMembers(after user: UserID?, limit: Int) async throws(ChatError) -> MemberPage {
         let list = memberListID
         var page = MemberPage(members: [], profiles: [:])
         do {
@@ -48,15 +77,6 @@ extension Conversation {
             page.next = stored.count > limit ? page.members.last?.id : nil
             page.remoteError = error
         }
-        let changes = try await core.store.read { try $0.queuedMemberChanges(in: list) }
-        var members = Dictionary(page.members.map { ($0.id, $0) }) { $1 }
-        for change in changes {
-            change.apply(to: &members) { [next = page.next] added in
-                (user.map { $0 < added } ?? true) && (next.map { added <= $0 } ?? true)
-            }
-        }
-        page.members = members.values.sorted { $0.id < $1.id }
-        page.profiles = try await core.people(Set(page.members.map(\.id)))
         return page
     }
 

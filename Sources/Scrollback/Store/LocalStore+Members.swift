@@ -14,6 +14,13 @@ enum MemberChange: Sendable {
         }
     }
 
+    var operation: MessageID? {
+        switch self {
+        case .put(let request): request.operation
+        case .remove(let request): request.operation
+        }
+    }
+
     /// Applies the change to members, by user.
     ///
     /// - Parameter adds: Whether a user can be added, or only the known members be changed.

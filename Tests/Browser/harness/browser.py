@@ -56,6 +56,7 @@ class Profile:
 
     def __init__(self, browser, **options):
         self.context = browser.new_context(**options)
+        self.context.set_default_timeout(60_000)
         self.pages = []
         if NAME == "chromium":  # It does not know that pages that a test fulfills are from this computer.
             self.context.grant_permissions(["local-network-access"])

@@ -46,7 +46,7 @@ struct ErasureTests {
     }
 
     private func job(_ id: Int, _ admin: API) async throws -> Members {
-        try await eventually("the job is done", within: 60) {
+        try await eventually("the job is done") {
             let job = try await admin.call("GET", "/v1/admin/jobs/\(id)").json
             return job.string("state") == "done" ? job : nil
         }

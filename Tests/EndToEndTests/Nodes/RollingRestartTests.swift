@@ -33,6 +33,16 @@ struct RollingRestartTests {
         return (nodes, nats)
     }
 
+    /// Waits until each node lists all nodes: a node that has just started does not know the others yet.
+    private func waitUntilAllKnowAll(_ nodes: [RunningServer]) async throws {
+        for node in nodes {
+            try await eventually("the node at \(node.url) lists \(nodes.count) nodes") {
+                let answer = try? await node.admin().call("GET", "/v1/admin/nodes")
+                return answer?.json.objects("nodes").count == nodes.count ? true : nil
+            }
+        }
+    }
+
     /// The messages that a device shows, oldest first.
     private func ids(in group: ConversationID, on client: ChatClient) async throws -> [MessageID] {
         var ids: [MessageID] = []
@@ -79,6 +89,8 @@ struct RollingRestartTests {
             tasks.addTask { try await load.send(over: web, to: group) }
             tasks.addTask {
                 for (node, name) in zip(nodes, names) {
+                    // The load balancer gives the command to any node.
+                    try await waitUntilAllKnowAll(nodes)
                     let drained = try await cluster(["drain", name], nodes, over: proxy.url)
                     #expect(drained.code == 0, "\(drained)")
                     #expect(try await node.waitForEnd() == 0, "\(node.log)")

@@ -4,6 +4,7 @@ import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackTesting
+import ScrollbackWire
 import Synchronization
 import TestSupport
 import Testing
@@ -146,6 +147,30 @@ struct PeopleTests {
         let error = await #expect(throws: ChatError.self) { try await handle.waitForCompletion() }
         #expect(error?.code == .invitationRequired)
         #expect(try await shown() == wanted)
+        await server.close()
+    }
+
+    @Test("A list of members has a change that was made before, also if the server read the list before the change")
+    func earlyList() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let changes = HeldTransport(requests: { $0.type == "putMember" })
+        let lists = HeldTransport(answersTo: { $0.type == "members" })
+        let alice = try await server.client("alice") {
+            changes.use(in: &$0)
+            lists.use(in: &$0)
+        }
+        try await alice.ready()
+        let chat = alice.conversation(group)
+        for held in [changes, lists] { held.hold() }
+        let change = try await chat.setRole(.moderator, of: "bob")
+        try #require(try await eventually { changes.heldCount == 1 })
+        async let page = chat.members()
+        try #require(try await eventually { lists.heldCount == 1 })
+        changes.release()
+        try await change.waitForCompletion()
+        lists.release()
+        #expect(try await page.members.map(\.role) == [.owner, .moderator])
         await server.close()
     }
 
