@@ -35,8 +35,10 @@ struct ComposerModelTests {
         #expect(composer.subject?.content?.text == "Who?" && composer.hasSubject)
         // The server forwards the start of typing once a second.
         server.advance(by: 2)
-        composer.text = "Me"
+        let typing = repeating { composer.text += "." }
         try await shows { other.typing == ["alice"] }
+        typing.cancel()
+        composer.text = "Me"
         await composer.send()
         #expect(!composer.hasSubject)
         try await shows { other.messages.last?.reference?.content?.text == "Who?" }

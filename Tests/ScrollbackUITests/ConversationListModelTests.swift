@@ -26,8 +26,9 @@ struct ConversationListModelTests {
 
         try await alice.conversation(.group("swift")).setDraft("I think")
         try await shows { model.rows[0].line == .draft("I think") }
-        group.setTyping(true)
+        let typing = repeating { group.setTyping(true) }
         try await shows { model.rows[0].line == .typing(["Bob"]) }
+        typing.cancel()
         group.setTyping(false)
         try await shows { model.rows[0].line == .draft("I think") }
         try await model.toggleMuted(first)
@@ -116,14 +117,9 @@ struct ConversationListModelTests {
         _ = try await bob.send(.text("hello")).waitUntilSent()
         try await shows { screen.timeline.texts == ["hello"] }
         // The subscription can begin after the first signal.
-        let signals = Task {
-            while !Task.isCancelled {
-                bob.setTyping(true)
-                try await Task.sleep(for: .seconds(1))
-            }
-        }
-        defer { signals.cancel() }
+        let typing = repeating { bob.setTyping(true) }
         try await shows { screen.typing == ["bob"] }
+        typing.cancel()
         await server.close()
     }
 }

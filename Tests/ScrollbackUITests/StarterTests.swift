@@ -29,8 +29,10 @@ struct StarterTests {
         try await shows { screen.timeline.rows.count == 3 && screen.startRow == "unread" }
         screen.timeline.setVisible(screen.timeline.rows.map(\.id))
         try await shows { list.rows[0].unread == 0 }
-        screen.composer.text = "I do"
+        let typing = repeating { screen.composer.text += "." }
         try await shows { his.typing == ["alice"] && other.rows.first?.line == .typing(["Alice"]) }
+        typing.cancel()
+        screen.composer.text = "I do"
         screen.composer.reply(to: screen.timeline.messages[0])
         await screen.composer.send()
         try await shows { his.timeline.messages.last?.reference?.content?.text == "Who has time on Saturday?" }
