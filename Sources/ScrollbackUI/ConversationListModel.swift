@@ -50,6 +50,11 @@ public final class ConversationListModel {
                 at: message.map { .id($0) } ?? .firstUnread))
     }
 
+    /// Opens a conversation at a message that ``search`` found, and adds it to ``path``.
+    public func open(_ result: SearchModel.Row) {
+        path.append(ConversationModel(client, result.conversation, title: result.title, at: .id(result.id)))
+    }
+
     /// Begins a new group: sets ``newGroup``.
     public func beginGroup() {
         newGroup = NewGroupModel(client)

@@ -21,7 +21,7 @@ public final class NewGroupModel: Identifiable {
     /// Users can thus be added even if the server has no directory.
     public var candidates: [UserProfile] {
         let typed = (try? UserID(directory.text)).map { UserProfile(id: $0) }
-        let found = directory.people
+        let found = directory.results
         let exact = typed.map { user in found.contains { $0.id == user.id } ? [] : [user] } ?? []
         return (found + exact).filter { $0.id != client.user && !isMember($0.id) }
     }

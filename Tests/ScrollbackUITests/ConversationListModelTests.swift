@@ -78,6 +78,24 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("A search result opens its conversation at the message, with its title, if the list has not loaded it")
+    func opensResults() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let found = try await bob.conversation(.group("swift")).send(.text("migration")).waitUntilSent()
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
+        try await bob.conversation(.group("swift")).update(ConversationSettings(name: "Swift")).waitForCompletion()
+        let model = ConversationListModel(try await server.client("alice"), pageSize: 1)
+        try await shows { model.rows.map(\.title) == ["bob"] }
+        model.search.text = "migration"
+        try await shows { model.search.results.map(\.title) == ["Swift"] }
+        model.open(model.search.results[0])
+        #expect(model.path.map(\.title) == ["Swift"])
+        try await shows { model.path[0].startRow == found.id.description }
+        await server.close()
+    }
+
     @Test("A conversation that leaves the path is deallocated, and so is a released list")
     func released() async throws {
         let server = try TestServer()

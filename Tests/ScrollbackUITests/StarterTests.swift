@@ -65,10 +65,10 @@ struct StarterTests {
         await screen.composer.send()
         try await shows { his.timeline.texts.contains("I have") }
         list.search.text = "saturday?"
-        try await shows { list.search.rows.map(\.senderName) == ["Bob"] && !list.search.isLocal }
+        try await shows { list.search.results.map(\.senderName) == ["Bob"] && !list.search.isLocal }
         list.path = []
-        list.open(list.search.rows[0].conversation, at: list.search.rows[0].id)
-        try await shows { list.path[0].startRow == list.path[0].timeline.messages.first?.id }
+        list.open(list.search.results[0])
+        try await shows { list.path[0].startRow == list.search.results[0].id.description }
 
         // Alice creates a group, sends a picture to it, and signs out.
         list.beginGroup()

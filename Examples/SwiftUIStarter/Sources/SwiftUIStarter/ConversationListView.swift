@@ -98,9 +98,9 @@
 
         var body: some View {
             if let notice = search.notice { Text(notice).foregroundStyle(.secondary) }
-            ForEach(search.rows) { row in
+            ForEach(search.results) { row in
                 VStack(alignment: .leading) {
-                    Button(row.heading) { list.open(row.conversation, at: row.id) }
+                    Button(row.heading) { list.open(row) }
                     Text(row.highlighted).lineLimit(2)
                 }
             }
