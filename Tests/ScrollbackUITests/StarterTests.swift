@@ -94,12 +94,11 @@ struct StarterTests {
             (configuration) async throws(ChatError) in try await server.disconnectedClient(configuration.user)
         }
     }
-
-    /// A PNG image of one pixel.
-    private var picture: Data {
-        Data(
-            base64Encoded:
-                "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-            ?? Data()
-    }
 }
+
+/// A PNG image of one pixel.
+let picture =
+    Data(
+        base64Encoded:
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    ) ?? Data()
