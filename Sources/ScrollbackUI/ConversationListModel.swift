@@ -61,10 +61,14 @@ public final class ConversationListModel {
     }
 
     /// Creates the group of ``newGroup`` and opens it; has no effect if its name is missing.
+    ///
+    /// If the server refuses the group later, ``TimelineModel/error`` of the opened conversation is set.
     public func createGroup() async {
         guard let newGroup, let id = await newGroup.create() else { return }
         self.newGroup = nil
-        path.append(ConversationModel(client, id, title: newGroup.name))
+        let screen = ConversationModel(client, id, title: newGroup.name)
+        if let creation = newGroup.creation { screen.timeline.report(creation) }
+        path.append(screen)
     }
 
     /// Mutes a conversation, or unmutes it, on all devices of the user.

@@ -26,6 +26,8 @@ public final class NewGroupModel: Identifiable {
         return (found + exact).filter { $0.id != client.user && !isMember($0.id) }
     }
 
+    /// The request that creates the group, after ``create()``.
+    @ObservationIgnored private(set) var creation: SendHandle?
     private var isCreating = false
     @ObservationIgnored private let client: ChatClient
 
@@ -56,7 +58,7 @@ public final class NewGroupModel: Identifiable {
         defer { isCreating = false }
         do throws(ChatError) {
             let group = client.conversation(.newGroup())
-            _ = try await group.create(ConversationSettings(name: name, members: members.map(\.id)))
+            creation = try await group.create(ConversationSettings(name: name, members: members.map(\.id)))
             return group.id
         } catch {
             self.error = error
