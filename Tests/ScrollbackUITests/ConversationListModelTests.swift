@@ -96,6 +96,28 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("A conversation begins at its first unread message if a new device has none of its messages")
+    func startsAfterGap() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let phone = try await server.client("alice")
+        let bob = try await server.client("bob").conversation(.group("swift"))
+        for number in 1...3 { _ = try await bob.send(.text("\(number)")).waitUntilSent() }
+        let list = RecentsModel(phone.recents)
+        try await shows { list.conversations.first?.unread == 3 }
+        try await phone.recents.excludeFromNewDevices([.group("swift")])
+        // The server receives this later.
+        var tablet = try await server.client("alice")
+        for _ in 1...300 {
+            if try await tablet.recents[.group("swift")]?.lastMessage == nil { break }
+            try await Task.sleep(for: .milliseconds(100))
+            tablet = try await server.client("alice")
+        }
+        let screen = ConversationModel(tablet, .group("swift"), title: "swift")
+        try await shows { screen.timeline.texts == ["1", "2", "3"] && screen.startRow == "unread" }
+        await server.close()
+    }
+
     @Test("A conversation that leaves the path is deallocated, and so is a released list")
     func released() async throws {
         let server = try TestServer()
