@@ -18,8 +18,9 @@ public final class ConversationListModel {
     private var typing: [ConversationID: [UserID]] = [:]
     @ObservationIgnored private let client: ChatClient
     @ObservationIgnored private var following: [ConversationID: ModelTask] = [:]
-    /// The users whose profiles were requested.
+    /// The users whose profiles were requested since the client connected.
     @ObservationIgnored private var requested: Set<UserID> = []
+    @ObservationIgnored private var connecting: ModelTask?
 
     /// Creates a model and starts its updates.
     ///
@@ -32,6 +33,12 @@ public final class ConversationListModel {
         recents = RecentsModel(client.recents, pageSize: pageSize)
         search = SearchModel(client)
         recents.onChange = { [weak self] in self?.follow() }
+        connecting = ModelTask(of: self, following: client.connection) { model, state in
+            guard state == .online else { return }
+            // Some names can be missing without a connection, or change in the meantime.
+            model.requested = []
+            model.follow()
+        }
     }
 
     /// The rows of the loaded conversations, in the order of ``RecentsModel/conversations``.
@@ -105,12 +112,21 @@ public final class ConversationListModel {
     }
 
     private func request(_ people: Set<UserID>) {
-        let missing = people.subtracting(requested)
+        // One call accepts 1,000 users. The next change requests the others.
+        let missing = Set(people.subtracting(requested).prefix(1000))
         guard !missing.isEmpty else { return }
         requested.formUnion(missing)
         Task { [weak self, client] in
+            // The request can take long with a bad connection. The names on this device don't wait for it.
+            let known = try? await client.core.knownPeople(missing)
+            self?.add(known ?? [:])
             let found = try? await client.profiles(of: missing)
-            self?.profiles.merge(found ?? [:]) { $1 }
+            self?.add(found ?? [:])
         }
+    }
+
+    private func add(_ found: [UserID: UserProfile]) {
+        let all = profiles.merging(found) { $1 }
+        if profiles != all { profiles = all }
     }
 }

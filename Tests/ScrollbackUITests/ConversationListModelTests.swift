@@ -78,6 +78,29 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("Names that are missing without a connection, or changed in the meantime, appear with the next connection")
+    func names() async throws {
+        let server = try TestServer(users: ["bob"])
+        let alice = try await server.client("alice")
+        server.goOffline("alice")
+        for await state in alice.connection where state != .online { break }
+        try await alice.recents.add(.direct("bob"))
+        let model = ConversationListModel(alice)
+        try await shows { model.rows.map(\.title) == ["bob"] }
+        // Without a connection, the request ends at once.
+        _ = try await alice.profiles(of: ["bob"])
+        server.goOnline("alice")
+        try await shows { model.rows.map(\.title) == ["Bob"] }
+        server.goOffline("alice")
+        for await state in alice.connection where state != .online { break }
+        try await server.setName("Robert", of: "bob")
+        // The device requests a profile again after an hour.
+        server.advance(by: 2 * 3600)
+        server.goOnline("alice")
+        try await shows { model.rows.map(\.title) == ["Robert"] }
+        await server.close()
+    }
+
     @Test("A search result opens its conversation at the message, with its title, if the list has not loaded it")
     func opensResults() async throws {
         let server = try TestServer()
