@@ -8,7 +8,7 @@ public struct Conversation: Sendable, Identifiable {
     /// The conversation's ID from the user's point of view; for a community without a channel, the ID of its default
     /// channel.
     public let id: ConversationID
-    let core: ClientCore
+    package let core: ClientCore
     /// The user of the client.
     package var user: UserID { core.user }
 

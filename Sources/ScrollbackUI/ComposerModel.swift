@@ -17,6 +17,8 @@ public final class ComposerModel {
     /// The message that the text replaces; `nil` for a new message.
     public private(set) var editing: MessageID?
     /// The members whose names begin with the word after the last `@`, at most five; empty without such a word.
+    ///
+    /// They are among the first 100 members, sorted by user ID.
     public private(set) var suggestions: [UserProfile] = []
     /// The error of the last failed call; set it to `nil` after you show it.
     public var error: ChatError?
@@ -32,7 +34,9 @@ public final class ComposerModel {
     @ObservationIgnored private let pause: Duration
     /// The names of the users that were inserted as mentions.
     @ObservationIgnored private var mentioned: [UserID: String] = [:]
-    @ObservationIgnored private var members: [UserProfile]?
+    @ObservationIgnored private var members: [UserProfile] = []
+    /// Whether the text ends with `@` and a part of a word.
+    @ObservationIgnored private var isMentioning = false
     /// The text of the draft while a message is edited.
     @ObservationIgnored private var kept = ""
     /// The draft as it is stored.
@@ -63,14 +67,13 @@ public final class ComposerModel {
     /// that, and for an edit, ``TimelineModel/error`` is set.
     public func send() async {
         guard canSend else { return }
-        let (text, replyTo, editing, mentioned) = (text, replyTo, editing, mentioned)
-        let mentions = mentions
+        let (text, replyTo, editing, mentioned, mentions) = (text, replyTo, editing, mentioned, mentions)
         let content = MessageContent.text(text.trimmingCharacters(in: .whitespacesAndNewlines))
         clear()
         do throws(ChatError) {
             if let editing {
                 let change = try await conversation.edit(
-                    editing, to: content, mentioning: mentions.map { .set($0) } ?? .keep)
+                    editing, to: content, mentioning: Self.adding(mentions, to: timeline.mentions(of: editing)))
                 // An unsent message was changed in place, and its row shows whether it is sent.
                 if change.id != editing { timeline.report(change) }
             } else {
@@ -91,9 +94,12 @@ public final class ComposerModel {
     ///
     /// - Parameter data: An image in a format that ``MediaAttachment/image(_:original:keepsLocation:)`` accepts.
     public func sendPicture(_ data: Data) async {
+        let replyTo = replyTo
         do throws(ChatError) {
             _ = try await conversation.send(.image(.data(data)), replyingTo: replyTo)
-            replyTo = nil
+            // The user can begin another reply while the image is prepared.
+            guard self.replyTo == replyTo else { return }
+            self.replyTo = nil
             storeDraft()
         } catch {
             self.error = error
@@ -154,6 +160,16 @@ public final class ComposerModel {
         return users.isEmpty ? nil : .users(users)
     }
 
+    /// The mentions of an edited message: those that it had, and those that were inserted.
+    private static func adding(_ new: Mentions?, to old: Mentions?) -> MessageEdit.Change<Mentions> {
+        guard let new else { return .keep }
+        let known = old?.users ?? []
+        return .set(
+            Mentions(
+                everyone: old?.everyone ?? false, users: known + new.users.filter { !known.contains($0) },
+                pushText: old?.pushText))
+    }
+
     private func textChanged() {
         guard !isRestoring else { return }
         conversation.setTyping(!text.isEmpty)
@@ -167,8 +183,10 @@ public final class ComposerModel {
             let word = text[text.index(after: start)...]
             return begins && !word.contains(where: \.isWhitespace) ? word : nil
         }
-        if word != nil, members == nil { loadMembers() }
-        let found = (members ?? []).filter { member in
+        // Members can join and leave, so each word loads them again.
+        if word != nil, !isMentioning { loadMembers() }
+        isMentioning = word != nil
+        let found = members.filter { member in
             guard let word, member.id != conversation.user else { return false }
             return [member.name, member.id.text].contains { $0?.lowercased().hasPrefix(word.lowercased()) ?? false }
         }
@@ -177,9 +195,9 @@ public final class ComposerModel {
     }
 
     private func loadMembers() {
-        members = []
         Task { [weak self, conversation] in
-            self?.members = await Self.members(of: conversation)
+            let members = await Self.members(of: conversation)
+            self?.members = members
             self?.suggest()
         }
     }
@@ -198,12 +216,7 @@ public final class ComposerModel {
 
     private func restoreDraft() async {
         stored = try? await conversation.draft()
-        var names: [UserID: String] = [:]
-        if let users = stored?.mentions?.users {
-            for member in await Self.members(of: conversation) where users.contains(member.id) {
-                names[member.id] = member.name ?? member.id.text
-            }
-        }
+        let names = await names(in: stored)
         let isUnused = text.isEmpty && !hasSubject
         if let stored, isUnused {
             isRestoring = true
@@ -214,6 +227,21 @@ public final class ComposerModel {
         }
         isRestored = true
         if !isUnused { storeDraft() }
+    }
+
+    /// Returns the names with which a draft mentions users, as far as this device knows them.
+    ///
+    /// It does not ask the server, so that the draft returns before the user types. A mention under an unknown name has
+    /// an empty one, and stays as long as the text has an `@`.
+    private func names(in draft: Draft?) async -> [UserID: String] {
+        guard let draft, let users = draft.mentions?.users else { return [:] }
+        let known = (try? await conversation.core.knownPeople(Set(users))) ?? [:]
+        var found: [UserID: String] = [:]
+        for user in users {
+            let names = [known[user]?.name, user.text].compactMap { $0 }
+            found[user] = names.first { draft.text.contains("@\($0)") } ?? ""
+        }
+        return found
     }
 
     /// Stores the draft if it changed, one change at a time.

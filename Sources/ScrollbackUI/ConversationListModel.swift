@@ -18,8 +18,9 @@ public final class ConversationListModel {
     private var typing: [ConversationID: [UserID]] = [:]
     @ObservationIgnored private let client: ChatClient
     @ObservationIgnored private var following: [ConversationID: ModelTask] = [:]
-    /// The users whose profiles were requested.
+    /// The users whose profiles were requested since the client connected.
     @ObservationIgnored private var requested: Set<UserID> = []
+    @ObservationIgnored private var connecting: ModelTask?
 
     /// Creates a model and starts its updates.
     ///
@@ -32,6 +33,12 @@ public final class ConversationListModel {
         recents = RecentsModel(client.recents, pageSize: pageSize)
         search = SearchModel(client)
         recents.onChange = { [weak self] in self?.follow() }
+        connecting = ModelTask(of: self, following: client.connection) { model, state in
+            guard state == .online else { return }
+            // Some names can be missing without a connection, or change in the meantime.
+            model.requested = []
+            model.follow()
+        }
     }
 
     /// The rows of the loaded conversations, in the order of ``RecentsModel/conversations``.
@@ -50,16 +57,25 @@ public final class ConversationListModel {
                 at: message.map { .id($0) } ?? .firstUnread))
     }
 
+    /// Opens a conversation at a message that ``search`` found, and adds it to ``path``.
+    public func open(_ result: SearchModel.Row) {
+        path.append(ConversationModel(client, result.conversation, title: result.title, at: .id(result.id)))
+    }
+
     /// Begins a new group: sets ``newGroup``.
     public func beginGroup() {
         newGroup = NewGroupModel(client)
     }
 
     /// Creates the group of ``newGroup`` and opens it; has no effect if its name is missing.
+    ///
+    /// If the server refuses the group later, ``TimelineModel/error`` of the opened conversation is set.
     public func createGroup() async {
         guard let newGroup, let id = await newGroup.create() else { return }
         self.newGroup = nil
-        path.append(ConversationModel(client, id, title: newGroup.name))
+        let screen = ConversationModel(client, id, title: newGroup.name)
+        if let creation = newGroup.creation { screen.timeline.report(creation) }
+        path.append(screen)
     }
 
     /// Mutes a conversation, or unmutes it, on all devices of the user.
@@ -96,12 +112,21 @@ public final class ConversationListModel {
     }
 
     private func request(_ people: Set<UserID>) {
-        let missing = people.subtracting(requested)
+        // One call accepts 1,000 users. The next change requests the others.
+        let missing = Set(people.subtracting(requested).prefix(1000))
         guard !missing.isEmpty else { return }
         requested.formUnion(missing)
         Task { [weak self, client] in
+            // The request can take long with a bad connection. The names on this device don't wait for it.
+            let known = try? await client.core.knownPeople(missing)
+            self?.add(known ?? [:])
             let found = try? await client.profiles(of: missing)
-            self?.profiles.merge(found ?? [:]) { $1 }
+            self?.add(found ?? [:])
         }
+    }
+
+    private func add(_ found: [UserID: UserProfile]) {
+        let all = profiles.merging(found) { $1 }
+        if profiles != all { profiles = all }
     }
 }

@@ -53,6 +53,8 @@ public final class ConversationModel: Hashable {
             startRow = message.description
         } else if timeline.unreadLine != nil {
             startRow = TimelineRow.unread.id
+        } else if timeline.lacksNewest {
+            return
         }
         hasStarted = true
     }

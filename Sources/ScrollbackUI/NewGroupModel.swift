@@ -21,11 +21,13 @@ public final class NewGroupModel: Identifiable {
     /// Users can thus be added even if the server has no directory.
     public var candidates: [UserProfile] {
         let typed = (try? UserID(directory.text)).map { UserProfile(id: $0) }
-        let found = directory.people
+        let found = directory.results
         let exact = typed.map { user in found.contains { $0.id == user.id } ? [] : [user] } ?? []
         return (found + exact).filter { $0.id != client.user && !isMember($0.id) }
     }
 
+    /// The request that creates the group, after ``create()``.
+    @ObservationIgnored private(set) var creation: SendHandle?
     private var isCreating = false
     @ObservationIgnored private let client: ChatClient
 
@@ -56,7 +58,7 @@ public final class NewGroupModel: Identifiable {
         defer { isCreating = false }
         do throws(ChatError) {
             let group = client.conversation(.newGroup())
-            _ = try await group.create(ConversationSettings(name: name, members: members.map(\.id)))
+            creation = try await group.create(ConversationSettings(name: name, members: members.map(\.id)))
             return group.id
         } catch {
             self.error = error

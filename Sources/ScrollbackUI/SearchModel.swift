@@ -2,12 +2,9 @@ public import Foundation
 public import Observation
 public import Scrollback
 
-/// An observable model of a search for messages in all conversations, which searches while the user types.
-///
-/// One search is in progress at a time. A text that changes during a search is searched for afterwards.
-@MainActor
+/// An observable model of a search for messages in all conversations, newest first.
 @Observable
-public final class SearchModel {
+public final class SearchModel: PagedSearchModel<SearchModel.Row, SearchCursor> {
     /// A message that the search found.
     public struct Row: Equatable, Identifiable, Sendable {
         /// The ID of the message.
@@ -26,70 +23,19 @@ public final class SearchModel {
         public let date: Date
     }
 
-    /// The text to search for; an empty text finds no messages.
-    public var text = "" {
-        didSet { if text != oldValue { Task { await search() } } }
-    }
-    /// The messages that the last completed search found, newest first.
-    public private(set) var rows: [Row] = []
-    /// Whether ``loadMore()`` can load more messages.
-    public private(set) var hasMore = false
-    /// Whether a search is in progress.
-    public private(set) var isSearching = false
     /// Whether the last search covers only the messages on this device, because the server can't be reached.
     public private(set) var isLocal = false
-    /// The error of the last failed search; set it to `nil` after you show it.
-    public var error: ChatError?
 
     /// Whether a search is entered, so that its results are shown instead of other content.
     public var isActive: Bool { !text.isEmpty }
 
-    @ObservationIgnored private let client: ChatClient
-    @ObservationIgnored private let pageSize: Int
-    /// The text that ``rows`` were found with.
-    @ObservationIgnored private var searched = ""
-    @ObservationIgnored private var next: SearchCursor?
-
-    /// Creates a model without messages.
-    ///
-    /// - Parameters:
-    ///   - client: The client that searches.
-    ///   - pageSize: The number of messages in a page, 1...100; otherwise the initializer traps.
-    public init(_ client: ChatClient, pageSize: Int = 20) {
-        precondition((1...100).contains(pageSize), "The page size must be in 1...100.")
-        self.client = client
-        self.pageSize = pageSize
-    }
-
-    /// Loads the next page; has no effect if there is none, or while a search is in progress.
-    public func loadMore() async {
-        guard let next, !isSearching else { return }
-        await load(searched, after: next)
-        await search()
-    }
-
-    private func search() async {
-        while !isSearching, text != searched { await load(text, after: nil) }
-    }
-
-    private func load(_ text: String, after cursor: SearchCursor?) async {
-        isSearching = true
-        defer { isSearching = false }
-        // A failed search is not repeated before the text changes.
-        searched = text
-        do throws(ChatError) {
-            let isEmpty = text.allSatisfy(\.isWhitespace)
-            let page =
-                isEmpty
-                ? SearchPage(hits: [], next: nil) : try await client.search(text, limit: pageSize, after: cursor)
-            let found = try await rows(of: page.hits)
-            rows = cursor == nil ? found : rows + found
-            next = page.next
-            hasMore = next != nil
-            isLocal = page.remoteError != nil
-        } catch {
-            if error.code != .cancelled { self.error = error }
-        }
+    override func page(
+        of text: String, after cursor: SearchCursor?
+    ) async throws(ChatError) -> (results: [Row], next: SearchCursor?) {
+        let page = try await client.search(text, limit: pageSize, after: cursor)
+        let rows = try await rows(of: page.hits)
+        isLocal = page.remoteError != nil
+        return (rows, page.next)
     }
 
     private func rows(of hits: [SearchHit]) async throws(ChatError) -> [Row] {

@@ -98,13 +98,17 @@ public final class TimelineModel {
     }
 
     private func moveUnreadLine(_ view: Timeline.View) {
-        // A new device can have the gap before it has the messages.
-        let isLoading = !items.isEmpty && items.allSatisfy { if case .gap = $0 { true } else { false } }
-        guard let first = view.firstUnread, !isLoaded || isLoading || unreadSeq != nil else { return }
+        guard let first = view.firstUnread, !isLoaded || lacksNewest || unreadSeq != nil else { return }
         for case .message(let message) in view.items where message.id == first {
             guard message.seq < unreadSeq ?? .max else { return }
             (unreadLine, unreadSeq) = (first, message.seq)
         }
+    }
+
+    /// Whether the items end with a gap, because this device does not have the newest messages yet.
+    var lacksNewest: Bool {
+        let last = items.last { if case .pending = $0 { false } else { true } }
+        return if case .gap = last { true } else { false }
     }
 
     // MARK: Scrolling

@@ -56,6 +56,15 @@ extension TimelineModel {
         return rows
     }
 
+    /// Returns the mentions of a message; `nil` if it has none, or if the items don't contain it.
+    func mentions(of id: MessageID) -> Mentions? {
+        switch items.first(where: { $0.id == id.description }) {
+        case .message(let message): message.attributes.mentions
+        case .pending(let pending): pending.attributes.mentions
+        case .gap, nil: nil
+        }
+    }
+
     /// Returns the row of a message; `nil` if the items don't contain it.
     public func row(of id: MessageID) -> MessageRow? {
         items.first { $0.id == id.description }.flatMap { messageRow(of: $0) }

@@ -35,8 +35,10 @@ struct ComposerModelTests {
         #expect(composer.subject?.content?.text == "Who?" && composer.hasSubject)
         // The server forwards the start of typing once a second.
         server.advance(by: 2)
-        composer.text = "Me"
+        let typing = repeating { composer.text += "." }
         try await shows { other.typing == ["alice"] }
+        typing.cancel()
+        composer.text = "Me"
         await composer.send()
         #expect(!composer.hasSubject)
         try await shows { other.messages.last?.reference?.content?.text == "Who?" }
@@ -138,6 +140,83 @@ struct ComposerModelTests {
         try await stores(Draft("@Bob or me", mentions: .users(["bob"]), replyTo: question.id), in: chat)
         await second.send()
         try await stores(nil, in: chat)
+        await server.close()
+    }
+
+    @Test("A draft of another device keeps its mentions, also without a connection")
+    func draftOfAnotherDevice() async throws {
+        let (server, alice, _) = try await server()
+        let draft = Draft("@Bob ", mentions: .users(["bob"]))
+        try await alice.conversation(group).setDraft(draft)
+        let tablet = try await server.client("alice")
+        let chat = tablet.conversation(group)
+        try await stores(draft, in: chat)
+        server.goOffline("alice")
+        for await state in tablet.connection where state != .online { break }
+        let composer = composer(TimelineModel(chat))
+        try await shows { composer.text == "@Bob " }
+        composer.text = "@Bob or me"
+        try await stores(Draft("@Bob or me", mentions: .users(["bob"])), in: chat)
+        composer.text = "Me"
+        try await stores("Me", in: chat)
+        await server.close()
+    }
+
+    @Test("An edit that mentions another member keeps the mentions of the message")
+    func editsMentions() async throws {
+        let server = try TestServer(users: ["alice", "bob", "carol"])
+        try await server.makeGroup("swift", members: ["alice", "bob", "carol"])
+        let alice = try await server.client("alice")
+        let chat = alice.conversation(group)
+        let timeline = TimelineModel(chat)
+        let composer = composer(timeline)
+        _ = try await chat.send(.text("@Bob"), mentioning: .users(["bob"])).waitUntilSent()
+        try await shows { timeline.messages.first?.delivery == .sent }
+        composer.edit(timeline.messages[0])
+        composer.text = "@Bob and @c"
+        try await shows { composer.suggestions.map(\.id) == ["carol"] }
+        composer.mention(composer.suggestions[0])
+        await composer.send()
+        await alice.waitForOutbox()
+        let message = try await chat.history(limit: 1, from: .remote).messages[0]
+        #expect(message.text == "@Bob and @Carol" && message.attributes.mentions == .users(["bob", "carol"]))
+        await server.close()
+    }
+
+    @Test("A member who joins is suggested in the next mention")
+    func suggestsNewMembers() async throws {
+        let (server, alice, _) = try await server()
+        let composer = composer(TimelineModel(alice.conversation(group)))
+        composer.text = "@b"
+        try await shows { composer.suggestions.map(\.id) == ["bob"] }
+        try await server.setMember("ben", of: group, true)
+        composer.text = ""
+        composer.text = "@b"
+        try await shows { composer.suggestions.map(\.id) == ["ben", "bob"] }
+        try await server.setMember("bob", of: group, false)
+        composer.text = ""
+        composer.text = "@b"
+        try await shows { composer.suggestions.map(\.id) == ["ben"] }
+        await server.close()
+    }
+
+    @Test("A reply that begins while a picture is being prepared stays")
+    func repliesDuringPicture() async throws {
+        let (server, alice, bob) = try await server()
+        let timeline = TimelineModel(alice.conversation(group))
+        let composer = composer(timeline)
+        for text in ["1", "2"] { _ = try await bob.conversation(group).send(.text(text)).waitUntilSent() }
+        try await shows { timeline.texts == ["1", "2"] }
+        composer.reply(to: timeline.messages[0])
+        // Both tasks are enqueued on the main actor together, so the second one runs while the first one waits.
+        let sending = Task { await composer.sendPicture(picture) }
+        let replying = Task { composer.reply(to: timeline.messages[1]) }
+        await sending.value
+        await replying.value
+        #expect(composer.replyTo == timeline.messages[1].message && composer.error == nil)
+        try await shows { timeline.messages.last?.reference?.content?.text == "1" }
+        await composer.sendPicture(picture)
+        #expect(!composer.hasSubject)
         await server.close()
     }
 

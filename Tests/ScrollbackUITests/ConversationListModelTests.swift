@@ -26,8 +26,9 @@ struct ConversationListModelTests {
 
         try await alice.conversation(.group("swift")).setDraft("I think")
         try await shows { model.rows[0].line == .draft("I think") }
-        group.setTyping(true)
+        let typing = repeating { group.setTyping(true) }
         try await shows { model.rows[0].line == .typing(["Bob"]) }
+        typing.cancel()
         group.setTyping(false)
         try await shows { model.rows[0].line == .draft("I think") }
         try await model.toggleMuted(first)
@@ -77,6 +78,69 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("Names that are missing without a connection, or changed in the meantime, appear with the next connection")
+    func names() async throws {
+        let server = try TestServer(users: ["bob"])
+        let alice = try await server.client("alice")
+        server.goOffline("alice")
+        for await state in alice.connection where state != .online { break }
+        try await alice.recents.add(.direct("bob"))
+        let model = ConversationListModel(alice)
+        try await shows { model.rows.map(\.title) == ["bob"] }
+        // Without a connection, the request ends at once.
+        _ = try await alice.profiles(of: ["bob"])
+        server.goOnline("alice")
+        try await shows { model.rows.map(\.title) == ["Bob"] }
+        server.goOffline("alice")
+        for await state in alice.connection where state != .online { break }
+        try await server.setName("Robert", of: "bob")
+        // The device requests a profile again after an hour.
+        server.advance(by: 2 * 3600)
+        server.goOnline("alice")
+        try await shows { model.rows.map(\.title) == ["Robert"] }
+        await server.close()
+    }
+
+    @Test("A search result opens its conversation at the message, with its title, if the list has not loaded it")
+    func opensResults() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let found = try await bob.conversation(.group("swift")).send(.text("migration")).waitUntilSent()
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
+        try await bob.conversation(.group("swift")).update(ConversationSettings(name: "Swift")).waitForCompletion()
+        let model = ConversationListModel(try await server.client("alice"), pageSize: 1)
+        try await shows { model.rows.map(\.title) == ["bob"] }
+        model.search.text = "migration"
+        try await shows { model.search.results.map(\.title) == ["Swift"] }
+        model.open(model.search.results[0])
+        #expect(model.path.map(\.title) == ["Swift"])
+        try await shows { model.path[0].startRow == found.id.description }
+        await server.close()
+    }
+
+    @Test("A conversation begins at its first unread message if a new device has none of its messages")
+    func startsAfterGap() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let phone = try await server.client("alice")
+        let bob = try await server.client("bob").conversation(.group("swift"))
+        for number in 1...3 { _ = try await bob.send(.text("\(number)")).waitUntilSent() }
+        let list = RecentsModel(phone.recents)
+        try await shows { list.conversations.first?.unread == 3 }
+        try await phone.recents.excludeFromNewDevices([.group("swift")])
+        // The server receives this later.
+        var tablet = try await server.client("alice")
+        for _ in 1...300 {
+            if try await tablet.recents[.group("swift")]?.lastMessage == nil { break }
+            try await Task.sleep(for: .milliseconds(100))
+            tablet = try await server.client("alice")
+        }
+        let screen = ConversationModel(tablet, .group("swift"), title: "swift")
+        try await shows { screen.timeline.texts == ["1", "2", "3"] && screen.startRow == "unread" }
+        await server.close()
+    }
+
     @Test("A conversation that leaves the path is deallocated, and so is a released list")
     func released() async throws {
         let server = try TestServer()
@@ -116,14 +180,9 @@ struct ConversationListModelTests {
         _ = try await bob.send(.text("hello")).waitUntilSent()
         try await shows { screen.timeline.texts == ["hello"] }
         // The subscription can begin after the first signal.
-        let signals = Task {
-            while !Task.isCancelled {
-                bob.setTyping(true)
-                try await Task.sleep(for: .seconds(1))
-            }
-        }
-        defer { signals.cancel() }
+        let typing = repeating { bob.setTyping(true) }
         try await shows { screen.typing == ["bob"] }
+        typing.cancel()
         await server.close()
     }
 }

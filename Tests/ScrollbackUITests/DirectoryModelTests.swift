@@ -18,13 +18,21 @@ struct DirectoryModelTests {
         try await server.setFeatures(directory: true)
         model.text = "be"
         model.text = "B"
-        try await shows { model.people.map(\.id) == ["bea", "ben"] && model.hasMore && !model.isSearching }
+        try await shows { model.results.map(\.id) == ["bea", "ben"] && model.hasMore && !model.isSearching }
         await model.loadMore()
-        #expect(model.people.map(\.id) == ["bea", "ben", "bob"])
+        #expect(model.results.map(\.id) == ["bea", "ben", "bob"])
         model.text = "bo"
-        try await shows { model.people.map(\.id) == ["bob"] && !model.hasMore }
-        model.text = ""
-        try await shows { model.people.isEmpty && model.error == nil }
+        try await shows { model.results.map(\.id) == ["bob"] && !model.hasMore }
+        model.text = " "
+        try await shows { model.results.isEmpty && !model.isSearching }
+        #expect(model.error == nil, "The server is not asked for white space.")
+        model.text = "b"
+        try await shows { model.hasMore && !model.isSearching }
+        // The results and the cursor of another text don't stay after a failed search.
+        try await server.setFeatures(directory: false)
+        model.text = "be"
+        try await shows { model.error?.code == .featureOff && !model.isSearching }
+        #expect(model.results.isEmpty && !model.hasMore)
         await server.close()
     }
 }

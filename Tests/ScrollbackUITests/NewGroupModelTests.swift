@@ -38,6 +38,20 @@ struct NewGroupModelTests {
         await server.close()
     }
 
+    @Test("A group that the server refuses is an error in the opened conversation, and leaves the list")
+    func refused() async throws {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
+        try await bob.updateProfile(isInvitationOnly: true).waitForCompletion()
+        let list = ConversationListModel(try await server.client("alice"))
+        list.beginGroup()
+        list.newGroup?.name = "Climbing"
+        list.newGroup?.add(UserProfile(id: "bob"))
+        await list.createGroup()
+        try await shows { list.path.first?.timeline.error?.code == .invitationRequired && list.rows.isEmpty }
+        await server.close()
+    }
+
     @Test("A name that is too long is an error, and the form stays open")
     func fails() async throws {
         let server = try TestServer()

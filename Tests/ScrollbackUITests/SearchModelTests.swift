@@ -20,20 +20,20 @@ struct SearchModelTests {
         #expect(!model.isActive)
         model.text = "dat"
         model.text = "migr"
-        try await shows { model.rows.map(\.title) == ["swift", "Bob"] && model.hasMore && !model.isSearching }
-        let row = model.rows[0]
+        try await shows { model.results.map(\.title) == ["swift", "Bob"] && model.hasMore && !model.isSearching }
+        let row = model.results[0]
         #expect(model.isActive && row.senderName == "Bob" && row.conversation == .group("swift") && !model.isLocal)
         #expect(row.text == "data migration" && row.highlights.count == 1)
         await model.loadMore()
-        #expect(model.rows.map(\.title) == ["swift", "Bob", "swift"] && !model.hasMore)
+        #expect(model.results.map(\.title) == ["swift", "Bob", "swift"] && !model.hasMore)
         model.text = "absent"
-        try await shows { model.rows.isEmpty && !model.isSearching }
+        try await shows { model.results.isEmpty && !model.isSearching }
         model.text = ""
-        try await shows { model.rows.isEmpty && !model.isActive && model.error == nil }
+        try await shows { model.results.isEmpty && !model.isActive && model.error == nil }
         server.goOffline("alice")
         for await state in alice.connection where state != .online { break }
         model.text = "data"
-        try await shows { model.rows.count == 2 && model.isLocal }
+        try await shows { model.results.count == 2 && model.isLocal }
         #expect(model.error == nil)
         await server.close()
     }

@@ -29,8 +29,10 @@ struct StarterTests {
         try await shows { screen.timeline.rows.count == 3 && screen.startRow == "unread" }
         screen.timeline.setVisible(screen.timeline.rows.map(\.id))
         try await shows { list.rows[0].unread == 0 }
-        screen.composer.text = "I do"
+        let typing = repeating { screen.composer.text += "." }
         try await shows { his.typing == ["alice"] && other.rows.first?.line == .typing(["Alice"]) }
+        typing.cancel()
+        screen.composer.text = "I do"
         screen.composer.reply(to: screen.timeline.messages[0])
         await screen.composer.send()
         try await shows { his.timeline.messages.last?.reference?.content?.text == "Who has time on Saturday?" }
@@ -63,12 +65,10 @@ struct StarterTests {
         await screen.composer.send()
         try await shows { his.timeline.texts.contains("I have") }
         list.search.text = "saturday?"
-        try await shows { list.search.rows.map(\.senderName) == ["Bob"] && !list.search.isLocal }
+        try await shows { list.search.results.map(\.senderName) == ["Bob"] && !list.search.isLocal }
         list.path = []
-        list.open(list.search.rows[0].conversation, at: list.search.rows[0].id)
-        try await shows {
-            list.path[0].startRow.map { $0 == list.path[0].timeline.messages.first?.id } ?? false
-        }
+        list.open(list.search.results[0])
+        try await shows { list.path[0].startRow == list.search.results[0].id.description }
 
         // Alice creates a group, sends a picture to it, and signs out.
         list.beginGroup()
@@ -94,12 +94,11 @@ struct StarterTests {
             (configuration) async throws(ChatError) in try await server.disconnectedClient(configuration.user)
         }
     }
-
-    /// A PNG image of one pixel.
-    private var picture: Data {
-        Data(
-            base64Encoded:
-                "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-            ?? Data()
-    }
 }
+
+/// A PNG image of one pixel.
+let picture =
+    Data(
+        base64Encoded:
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    ) ?? Data()

@@ -41,8 +41,9 @@ struct TimelineModelTests {
         try await shows { model.numbers == Array(6...25) }
         try await model.jump(to: .latest)
         try await shows { model.numbers == Array(41...50) && model.isAtNewest }
-        bob.conversation(group).setTyping(true)
+        let typing = repeating { bob.conversation(group).setTyping(true) }
         try await shows { model.typing == ["bob"] }
+        typing.cancel()
         try await sendMessages(51...51, bob)
         try await shows { model.numbers.last == 51 && model.typing == [] }
         await server.close()

@@ -23,6 +23,19 @@ func shows(
     }
 }
 
+/// Starts to repeat an action each second, until the caller cancels it.
+///
+/// A typing signal ends after a few seconds, and a busy machine can miss it.
+@MainActor
+func repeating(_ action: @escaping @MainActor () -> Void) -> Task<Void, any Error> {
+    Task {
+        for _ in 1...60 where !Task.isCancelled {
+            action()
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+}
+
 /// A signal that a waiting task receives even if it was sent before the task started to wait.
 final class Watch: Sendable {
     private let stream: AsyncStream<Void>

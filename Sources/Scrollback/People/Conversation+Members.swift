@@ -166,4 +166,9 @@ extension ClientCore {
         }
         return try await store.read { try $0.profiles(users, fetchedSince: time) }.profiles
     }
+
+    /// Returns the profiles of users that this device has, however old they are.
+    package func knownPeople(_ users: Set<UserID>) async throws(ChatError) -> [UserID: UserProfile] {
+        try await store.read { try $0.profiles(users, fetchedSince: .distantPast) }.profiles
+    }
 }

@@ -19,6 +19,7 @@
                     if search.isActive {
                         SearchResults(list: list, search: search)
                     } else {
+                        if let notice = list.notice { Text(notice).foregroundStyle(.secondary) }
                         Conversations(list: list)
                     }
                 }
@@ -73,8 +74,8 @@
                 VStack(alignment: .leading) {
                     HStack {
                         Text(row.title).font(.headline).lineLimit(1)
-                        if row.isMuted { Image(systemName: "bell.slash") }
-                        if row.isPinned { Image(systemName: "pin") }
+                        if row.isMuted { Image(systemName: "bell.slash").accessibilityLabel("Muted") }
+                        if row.isPinned { Image(systemName: "pin").accessibilityLabel("Pinned") }
                     }
                     Text(row.subtitle).foregroundStyle(.secondary).lineLimit(1)
                 }
@@ -82,8 +83,8 @@
                 VStack(alignment: .trailing) {
                     Text(row.time).font(.caption)
                     HStack {
-                        if row.hasMention { Image(systemName: "at") }
-                        if row.isUnread { Text(row.badge).bold() }
+                        if row.hasMention { Image(systemName: "at").accessibilityLabel("You are mentioned") }
+                        if row.isUnread { Text(row.badge).bold().accessibilityLabel(row.badgeTitle) }
                     }
                 }
             }
@@ -98,9 +99,9 @@
 
         var body: some View {
             if let notice = search.notice { Text(notice).foregroundStyle(.secondary) }
-            ForEach(search.rows) { row in
+            ForEach(search.results) { row in
                 VStack(alignment: .leading) {
-                    Button(row.heading) { list.open(row.conversation, at: row.id) }
+                    Button(row.heading) { list.open(row) }
                     Text(row.highlighted).lineLimit(2)
                 }
             }
@@ -121,12 +122,14 @@
                     Section("Members") {
                         ForEach(group.members) { user in
                             Button(user.title, systemImage: "minus.circle") { group.remove(user.id) }
+                                .accessibilityLabel(user.removeTitle)
                         }
                     }
                     Section("Add members") {
                         TextField("Name or ID", text: $directory.text).autocorrectionDisabled()
                         ForEach(group.candidates) { user in
                             Button(user.title, systemImage: "plus.circle") { group.add(user) }
+                                .accessibilityLabel(user.addTitle)
                         }
                     }
                 }

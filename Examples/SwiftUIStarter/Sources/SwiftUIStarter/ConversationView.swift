@@ -101,6 +101,7 @@
                         }
                         .frame(maxWidth: 240, maxHeight: 240)
                         .task { await screen.loadPicture(of: row) }
+                        .accessibilityLabel("Picture")
                     }
                     if let text = row.text { Text(text) }
                 }
@@ -111,8 +112,9 @@
                     ForEach(row.reactions) { reaction in
                         Button(reaction.title) { screen.toggleReaction(reaction.id, of: row) }
                             .fontWeight(reaction.isOwn ? .bold : .regular)
+                            .accessibilityLabel(reaction.label)
                     }
-                    if row.mentionsUser { Image(systemName: "at") }
+                    if row.mentionsUser { Image(systemName: "at").accessibilityLabel("You are mentioned") }
                     Text(row.footnote)
                     if let delivery = row.delivery {
                         Image(systemName: delivery.symbol).accessibilityLabel(delivery.title)
@@ -178,8 +180,9 @@
                 guard let item else { return }
                 picked = nil
                 Task {
-                    guard let data = try? await item.loadTransferable(type: Data.self) else { return }
-                    await composer.sendPicture(data)
+                    // Without data, the composer shows that it is no picture.
+                    let data = try? await item.loadTransferable(type: Data.self)
+                    await composer.sendPicture(data ?? Data())
                 }
             }
         }

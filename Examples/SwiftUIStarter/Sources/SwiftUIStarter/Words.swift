@@ -52,6 +52,16 @@ extension MessageContent {
     }
 }
 
+extension String {
+    /// The name of a user or conversation for a longer text, whose order a name from right to left does not change.
+    var isolated: String { "\u{2068}\(self)\u{2069}" }
+}
+
+extension ConversationListModel {
+    /// A line in place of an empty list; `nil` if there are conversations, or if they are still being loaded.
+    var notice: String? { rows.isEmpty && recents.hasLoadedAll ? "No conversations" : nil }
+}
+
 extension ConversationRow {
     /// The line below the title.
     var subtitle: String {
@@ -59,7 +69,7 @@ extension ConversationRow {
         case .typing(let names): names.typing
         case .draft(let text): "Draft: \(text)"
         case .message(let message, let sender):
-            (sender.map { "\($0): " } ?? "") + (message.content?.summary ?? "Deleted message")
+            (sender.map { "\($0.isolated): " } ?? "") + (message.content?.summary ?? "Deleted message")
         case .empty: "No messages"
         }
     }
@@ -69,13 +79,15 @@ extension ConversationRow {
 
     /// The number of unread messages, or a dot if the user marked the conversation as unread.
     var badge: String { unread > 0 ? "\(unread)" : "•" }
+    /// The badge in words, for VoiceOver.
+    var badgeTitle: String { unread > 0 ? "Unread: \(unread)" : "Marked as unread" }
     var muteTitle: String { isMuted ? "Unmute" : "Mute" }
     var pinTitle: String { isPinned ? "Unpin" : "Pin" }
 }
 
 extension [String] {
     /// The names of the users who are typing as a text; empty without users.
-    var typing: String { isEmpty ? "" : joined(separator: ", ") + " …" }
+    var typing: String { isEmpty ? "" : map(\.isolated).joined(separator: ", ") + " …" }
 }
 
 extension MessageRow {
@@ -95,11 +107,13 @@ extension MessageRow {
 
 extension MessageRow.Reference {
     /// The quoted message in one line.
-    var summary: String { "\(senderName ?? "Reply"): \(content?.summary ?? "…")" }
+    var summary: String { "\(senderName?.isolated ?? "Reply"): \(content?.summary ?? "…")" }
 }
 
 extension MessageRow.Reaction {
     var title: String { "\(id) \(count)" }
+    /// The name of the button, for VoiceOver.
+    var label: String { isOwn ? "\(title), with yours" : title }
 }
 
 extension MessageRow.Delivery {
@@ -138,10 +152,12 @@ extension ComposerModel {
 
 extension UserProfile {
     var title: String { name ?? id.text }
+    var addTitle: String { "Add \(title.isolated)" }
+    var removeTitle: String { "Remove \(title.isolated)" }
 }
 
 extension SearchModel.Row {
-    var heading: String { "\(title) · \(senderName)" }
+    var heading: String { "\(title.isolated) · \(senderName.isolated)" }
 
     /// The text with the matches in bold, on Apple platforms.
     var highlighted: AttributedString {
@@ -159,6 +175,9 @@ extension SearchModel.Row {
 }
 
 extension SearchModel {
-    /// A line above the results; `nil` if they are complete.
-    var notice: String? { isLocal ? "Only messages on this device were searched." : nil }
+    /// A line above the results; `nil` if they are complete, or not there yet.
+    var notice: String? {
+        if isLocal { return "Only messages on this device were searched." }
+        return results.isEmpty && !isSearching ? "No messages" : nil
+    }
 }
