@@ -126,8 +126,8 @@ export async function loadMachines(sdk) {
         state: ({ seq, range }) => ({
           ranges: set.ranges,
           count: set.count,
-          lowest: set.lowest,
-          highest: set.highest,
+          lowest: set.ranges[0]?.[0] ?? null,
+          highest: set.ranges.at(-1)?.[1] ?? null,
           seq,
           contains: set.contains(seq),
           rangeContaining: set.rangeContaining(seq),
@@ -154,11 +154,24 @@ export async function loadMachines(sdk) {
         for (const row of edit.upserts) if (LogEdit.replaces(row, rows.get(row.seq))) rows.set(row.seq, row);
         return { ...edit, upserts: edit.upserts.map(numbersOf) };
       };
+      /** @param {import("../sdk/sync/live-event.js").LiveEvent} event */
+      const editOf = (event) => {
+        switch (event.type) {
+          case "message":
+            return log.applyMessage(event.message);
+          case "changed":
+            return log.applyChange(event.change, event.epoch);
+          case "head":
+            return log.applyHead(event.head);
+          case "hidden":
+            return log.applyHidden(event.ranges, event.epoch);
+        }
+      };
       return {
         calls: {
           applyHead: ({ head }) => apply(log.applyHead(decode.decodeLogHead(head))),
           applyMessage: ({ message, rev }) => apply(log.applyMessage(decode.decodeMessage(message), rev)),
-          applyEvent: ({ event }) => apply(log.applyEvent(decodeEvent(event))),
+          applyEvent: ({ event }) => apply(editOf(decodeEvent(event))),
           applyPage: ({ page }) => apply(log.applyPage(decode.decodePage(page))),
           applySync: ({ sync, asked }) => apply(log.applySync(decode.decodeSync(sync), positionOf(asked))),
           forget: ({ seq }) => apply(log.forget(seq)),
@@ -317,7 +330,7 @@ export async function loadMachines(sdk) {
             entry.updateLastMessage({ gaps: new SeqRangeSet(gaps), hadRow, newest, current }),
           recordMissed: ({ before, log, isLive }) =>
             entry.recordMissed(before === undefined ? null : new LogState(before), new LogState(log), isLive),
-          rename: ({ profile: { name = null, avatar = null } }) => entry.rename({ name, avatar }),
+          rename: ({ profile: { name = null, avatar = null } }) => void (entry.newProfile = { name, avatar }),
           advancePeerRead: ({ seq }) => entry.advancePeerRead(seq),
           reset: () => entry.reset(),
         },

@@ -14,7 +14,6 @@ import { LogEdit } from "./log-edit.js";
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
 /** @typedef {import("../model/timetoken.js").Epoch} Epoch */
 /** @typedef {import("./gap-fill.js").GapRequest} GapRequest */
-/** @typedef {import("./live-event.js").LiveEvent} LiveEvent */
 
 /**
  * A log's state as a plain object for a store.
@@ -191,24 +190,6 @@ export class LogState {
     for (const range of ranges) this.#markDeleted(range, edit);
     this.#finish(edit);
     return edit;
-  }
-
-  /**
-   * Applies a live event.
-   *
-   * @param {LiveEvent} event
-   */
-  applyEvent(event) {
-    switch (event.type) {
-      case "message":
-        return this.applyMessage(event.message);
-      case "changed":
-        return this.applyChange(event.change, event.epoch);
-      case "head":
-        return this.applyHead(event.head);
-      case "hidden":
-        return this.applyHidden(event.ranges, event.epoch);
-    }
   }
 
   /**
