@@ -816,10 +816,6 @@ declare module "scrollback/model/seq-range-set" {
         /** @returns {SeqRangeSet} */
         copy(): SeqRangeSet;
         get isEmpty(): boolean;
-        /** @returns {Seq | null} */
-        get lowest(): number | null;
-        /** @returns {Seq | null} */
-        get highest(): number | null;
         get count(): number;
         /** @param {Seq} seq */
         contains(seq: Seq): boolean;
@@ -3546,44 +3542,6 @@ declare module "scrollback/sync/gap-fill" {
         type: "idle";
     };
 }
-declare module "scrollback/sync/live-event" {
-    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
-    export type LogChange = import("scrollback/model/log").LogChange;
-    export type LogHead = import("scrollback/model/log").LogHead;
-    export type Message = import("scrollback/model/message").Message;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type Epoch = import("scrollback/model/timetoken").Epoch;
-    /**
-     * An event about a log that the server sends without a request.
-     *
-     * - `message`: a new message
-     * - `changed`: an entry of the change log
-     * - `head`: the state of a log, sent instead of its individual events, with the newest message for the recents list if
-     *   a message arrived, and whether earlier counts may have changed
-     * - `hidden`: sequence numbers that the user deleted for themselves, on this or another device
-     */
-    export type LiveEvent = {
-        type: "message";
-        conversation: ConversationID;
-        message: Message;
-    } | {
-        type: "changed";
-        conversation: ConversationID;
-        epoch: Epoch;
-        change: LogChange;
-    } | {
-        type: "head";
-        conversation: ConversationID;
-        head: LogHead;
-        last: Message | null;
-        altersCounts: boolean;
-    } | {
-        type: "hidden";
-        conversation: ConversationID;
-        epoch: Epoch;
-        ranges: readonly (readonly [lower: number, upper: number])[];
-    };
-}
 declare module "scrollback/sync/log-state" {
     /** @typedef {import("scrollback/model/conversation-id").ConversationID} ConversationID */
     /** @typedef {import("scrollback/model/log").LogChange} LogChange */
@@ -3596,7 +3554,6 @@ declare module "scrollback/sync/log-state" {
     /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
     /** @typedef {import("scrollback/model/timetoken").Epoch} Epoch */
     /** @typedef {import("scrollback/sync/gap-fill").GapRequest} GapRequest */
-    /** @typedef {import("scrollback/sync/live-event").LiveEvent} LiveEvent */
     /**
      * A log's state as a plain object for a store.
      *
@@ -3707,12 +3664,6 @@ declare module "scrollback/sync/log-state" {
          */
         applyHidden(ranges: readonly import("scrollback/model/seq-range-set").SeqRange[], epoch: Epoch): LogEdit;
         /**
-         * Applies a live event.
-         *
-         * @param {LiveEvent} event
-         */
-        applyEvent(event: LiveEvent): LogEdit;
-        /**
          * Applies a head from a window, an event or a page.
          *
          * A newer head opens a gap, and a higher retention floor deletes rows. Lower values are late and ignored. Another
@@ -3803,7 +3754,6 @@ declare module "scrollback/sync/log-state" {
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
     export type Epoch = import("scrollback/model/timetoken").Epoch;
     export type GapRequest = import("scrollback/sync/gap-fill").GapRequest;
-    export type LiveEvent = import("scrollback/sync/live-event").LiveEvent;
     /**
      * A log's state as a plain object for a store.
      */
@@ -4054,12 +4004,6 @@ declare module "scrollback/sync/recent-entry" {
          * @param {boolean} isRead Whether a read on this device is still unconfirmed.
          */
         applyHead(head: ConversationHead, pending: ReadonlySet<SettingKind>, isRead: boolean): void;
-        /**
-         * Records a display name and a picture that the server accepted from this device.
-         *
-         * @param {Profile} profile
-         */
-        rename(profile: Profile): void;
         /**
          * Records the peer's read position, which only increases, whichever answer reports it. A message that the peer has
          * read was delivered.
@@ -4820,6 +4764,44 @@ declare module "scrollback/store/entry" {
     export type Transaction = import("scrollback/store/database").Transaction;
     export type LogInput = import("scrollback/store/log").LogInput;
     export type OpenLog = import("scrollback/store/log").OpenLog;
+}
+declare module "scrollback/sync/live-event" {
+    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
+    export type LogChange = import("scrollback/model/log").LogChange;
+    export type LogHead = import("scrollback/model/log").LogHead;
+    export type Message = import("scrollback/model/message").Message;
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type Epoch = import("scrollback/model/timetoken").Epoch;
+    /**
+     * An event about a log that the server sends without a request.
+     *
+     * - `message`: a new message
+     * - `changed`: an entry of the change log
+     * - `head`: the state of a log, sent instead of its individual events, with the newest message for the recents list if
+     *   a message arrived, and whether earlier counts may have changed
+     * - `hidden`: sequence numbers that the user deleted for themselves, on this or another device
+     */
+    export type LiveEvent = {
+        type: "message";
+        conversation: ConversationID;
+        message: Message;
+    } | {
+        type: "changed";
+        conversation: ConversationID;
+        epoch: Epoch;
+        change: LogChange;
+    } | {
+        type: "head";
+        conversation: ConversationID;
+        head: LogHead;
+        last: Message | null;
+        altersCounts: boolean;
+    } | {
+        type: "hidden";
+        conversation: ConversationID;
+        epoch: Epoch;
+        ranges: readonly (readonly [lower: number, upper: number])[];
+    };
 }
 declare module "scrollback/store/log" {
     /**
@@ -7216,6 +7198,8 @@ declare module "scrollback/client/mailbox" {
          * @returns {Promise<Input[]>}
          */
         take(): Promise<Input[]>;
+        /** Returns the inputs that were not taken, in order. */
+        drain(): Input[];
         /** Refuses further inputs and returns those that were not taken. */
         close(): Input[];
         #private;
@@ -7255,6 +7239,12 @@ declare module "scrollback/client/tabs" {
         constructor(name: string, handlers: TabHandlers);
         id: string;
         isLeader: boolean;
+        /**
+         * Lets another tab lead, if one waits for it. This tab may lead again after it.
+         *
+         * @returns {Promise<boolean>} Whether another tab leads now.
+         */
+        giveLead(): Promise<boolean>;
         /**
          * Sends news to the other tabs.
          *
@@ -7351,7 +7341,7 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
      *
      * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
      *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -7404,6 +7394,7 @@ declare module "scrollback/client/core" {
      * Every tab reads and writes the store. The tab that leads also runs the `Driver`, which alone uses the connection.
      */
     export class Core {
+        static importDriver: () => Promise<typeof import("scrollback/client/driver")>;
         /**
          * @param {Options} options
          */
@@ -7630,7 +7621,7 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
      */
     export type ConnectionState = {
         state: "idle" | "connecting" | "online";
