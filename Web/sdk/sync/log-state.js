@@ -378,27 +378,6 @@ export class LogState {
     this.rev = newest;
   }
 
-  // Deleting local rows
-
-  /**
-   * Deletes the rows up to a sequence number from this device.
-   *
-   * Their sequence numbers become a gap, because the server still has the messages. The changes up to `rev` were
-   * applied to the deleted rows. A page that was read before these changes therefore can't fill the gap.
-   *
-   * @param {Seq} seq
-   */
-  forget(seq) {
-    const edit = new LogEdit();
-    const range = this.range === null ? null : intersection(this.range, [this.firstSeq, seq]);
-    if (range === null) return edit;
-    edit.erase(range);
-    this.gaps.insert(range);
-    this.gaps.subtract(this.deletedRanges.clippedTo(range));
-    this.baseline = { seq: Math.max(this.baseline.seq, range[1]), rev: Math.max(this.baseline.rev, this.rev) };
-    return edit;
-  }
-
   // Requests for gaps
 
   /**
