@@ -2132,7 +2132,7 @@ declare module "scrollback/store/database" {
          */
         newest(store: StoreName, index: string | null, range: IDBKeyRange | null, limit: number): Promise<any[]>;
         /**
-         * Returns values in descending order until the consumer has enough. Use it if the first values are likely enough.
+         * Returns values in descending order until the consumer has enough. Use it if the first values probably suffice.
          *
          * @param {StoreName} store
          * @param {string | null} index
@@ -3687,15 +3687,6 @@ declare module "scrollback/sync/log-state" {
          */
         applySync(sync: LogSync, asked: LogPosition): LogEdit;
         /**
-         * Deletes the rows up to a sequence number from this device.
-         *
-         * Their sequence numbers become a gap, because the server still has the messages. The changes up to `rev` were
-         * applied to the deleted rows. A page that was read before these changes therefore can't fill the gap.
-         *
-         * @param {Seq} seq
-         */
-        forget(seq: Seq): LogEdit;
-        /**
          * Returns a request for the gap nearest to a sequence number, starting from the nearer end.
          *
          * At equal distance, older gaps come first.
@@ -4271,14 +4262,6 @@ declare module "scrollback/sync/read-state" {
          * @param {number | null} [rev] The revision of the deletion; `null` if it has none.
          */
         erased([lower, upper]: import("scrollback/model/seq-range-set").SeqRange, rev?: number | null | undefined): void;
-        /**
-         * Records that the rows up to a sequence number were deleted from this device.
-         *
-         * Exact counts need no correction when messages fill the gap again.
-         *
-         * @param {Seq} seq
-         */
-        forgot(seq: Seq): void;
         /**
          * Corrects the counts for a message that filled a gap.
          *
@@ -5352,6 +5335,14 @@ declare module "scrollback/store/history" {
     };
 }
 declare module "scrollback/client/observable" {
+    /**
+     * Calls listeners. One that fails does not keep the others from the value.
+     *
+     * @template Value
+     * @param {Iterable<(value: Value) => void>} listeners
+     * @param {Value} value
+     */
+    export function callEach<Value>(listeners: Iterable<(value: Value) => void>, value: Value): void;
     /**
      * A value that changes over time.
      *
@@ -7565,7 +7556,7 @@ declare module "scrollback/client/core" {
         callOutbox(type: "retry" | "cancel", id: string): Promise<any>;
         /**
          * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves
-         * when the request is on the disk.
+         * when the request is on the disk. If only that fails, the request is sent nevertheless, and the error is reported.
          *
          * @param {string} conversation
          * @param {string} id The ID of the message or operation, which makes retries idempotent.

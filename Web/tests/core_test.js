@@ -1,6 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { Core } from "../sdk/client/core.js";
+import { ScrollbackError } from "../sdk/model/errors.js";
 
 const server = new URL("https://chat.example.org/");
 const failed = () => Promise.reject(new TypeError("Failed to fetch dynamically imported module."));
@@ -125,4 +126,40 @@ test("A client closes while its modules are loading", async () => {
   await until(() => core.tabs.isLeader);
   const request = core.request({ type: "ping" });
   await Promise.all([core.close(), assert.rejects(request, { code: "closed" })]);
+});
+
+test("A listener of events that fails keeps no event from the others", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("events");
+  const { reportError } = globalThis;
+  /** @type {unknown[]} */
+  const errors = [];
+  globalThis.reportError = (error) => errors.push(error);
+  core.onEvent(() => {
+    throw new Error("A bug of the app.");
+  });
+  /** @type {string[]} */
+  const received = [];
+  core.onEvent((event) => received.push("conversation" in event ? event.conversation : ""));
+  core.notify(...["group:a", "group:b"].map((conversation) => ({
+    type: /** @type {const} */ ("conversation"),
+    conversation,
+    isDeleted: false,
+  })));
+  globalThis.reportError = reportError;
+  assert.deepEqual([received, errors.length], [["group:a", "group:b"], 2]);
+  await core.close();
+});
+
+test("A request that is stored, but not on the disk, counts as queued", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("flush");
+  const full = new ScrollbackError("local-storage", "The browser's storage for this site is full.");
+  Object.assign(core.store, { write: () => Promise.resolve(), flush: () => Promise.reject(full) });
+  const { error } = console;
+  console.error = () => {};
+  await core.queue("group:a", "x", { type: "deleteConversation" });
+  console.error = error;
+  assert.equal(core.storage.value.error, full);
+  await core.close();
 });

@@ -10,7 +10,7 @@ import { Store } from "../store/store.js";
 import { Backoff } from "../sync/backoff.js";
 import { decodeProfile } from "../wire/frames.js";
 import { Mailbox, refuse } from "./mailbox.js";
-import { Observable } from "./observable.js";
+import { callEach, Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
@@ -514,9 +514,7 @@ export class Core {
 
   /** @param {ClientEvent[]} events */
   #sendEvents(events) {
-    for (const event of events) {
-      for (const listener of [...this.#listeners]) listener(event);
-    }
+    for (const event of events) callEach(this.#listeners, event);
   }
 
   /**
@@ -657,7 +655,7 @@ export class Core {
 
   /**
    * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves
-   * when the request is on the disk.
+   * when the request is on the disk. If only that fails, the request is sent nevertheless, and the error is reported.
    *
    * @param {string} conversation
    * @param {string} id The ID of the message or operation, which makes retries idempotent.
@@ -679,7 +677,7 @@ export class Core {
     // Screens need not wait for the disk.
     this.changed([conversation]);
     this.post({ type: "queued", id });
-    await this.store.flush();
+    await this.store.flush().catch((error) => this.storageFailed(error));
   }
 
   // State of conversations
