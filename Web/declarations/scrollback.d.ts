@@ -7386,6 +7386,8 @@ declare module "scrollback/client/core" {
      */
     export class Core {
         static importDriver: () => Promise<typeof import("scrollback/client/driver")>;
+        /** The time in milliseconds for which requests wait for the modules of the driver. */
+        static loadTimeout: number;
         /**
          * @param {Options} options
          */

@@ -128,6 +128,22 @@ test("A client closes while its modules are loading", async () => {
   await Promise.all([core.close(), assert.rejects(request, { code: "closed" })]);
 });
 
+test("Requests do not wait longer for modules whose loading stalls", async (network) => {
+  network.isReachable = false;
+  const { loadTimeout } = Core;
+  Core.loadTimeout = 50;
+  const loop = new Loop();
+  let load = () => {};
+  const stalled = new Promise((resolve) => (load = () => resolve(loop.load())));
+  new Loads(() => stalled);
+  const core = client("stalls");
+  await assert.rejects(core.request({ type: "ping" }), { code: "unreachable" });
+  load();
+  await until(() => core.connection.value.state === "online");
+  Core.loadTimeout = loadTimeout;
+  await core.close();
+});
+
 test("A listener of events that fails keeps no event from the others", async () => {
   new Loads(() => new Promise(() => {}));
   const core = client("events");

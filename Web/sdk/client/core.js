@@ -132,6 +132,8 @@ export class Core {
   #page = new AbortController();
 
   static importDriver = () => import("./driver.js");
+  /** The time in milliseconds for which requests wait for the modules of the driver. */
+  static loadTimeout = 20_000;
 
   /**
    * @param {Options} options
@@ -247,7 +249,8 @@ export class Core {
   async #loadedDriver() {
     const { signal } = this.#page;
     for (let isReachable = false;;) {
-      const driver = await abortable(this.#driver, signal).catch(closed);
+      const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
+      const driver = await abortable(this.#driver, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
       if (!(driver instanceof ScrollbackError)) return driver;
       const isOver = signal.aborted || (isReachable && await this.tabs.giveLead());
       const inputs = this.mailbox.drain();
@@ -267,9 +270,7 @@ export class Core {
   }
 
   #loadDriver() {
-    return Core.importDriver().catch((cause) =>
-      new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause })
-    );
+    return Core.importDriver().catch(notLoaded);
   }
 
   /** Announces to a new leader what this tab uses. */
@@ -730,6 +731,10 @@ export class Core {
 }
 
 const closed = () => new ScrollbackError("closed", "The client is closed.");
+
+/** @param {unknown} cause */
+const notLoaded = (cause) =>
+  new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause });
 
 /**
  * @param {Options} options
