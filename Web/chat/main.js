@@ -1,8 +1,9 @@
 // @ts-check
 import { ChatClient } from "../sdk/scrollback.js";
 import { embeddedSession, isEmbedded, notifyParent, onParentMessage, ownSession } from "./session.js";
+import { element } from "./support/dom.js";
 import { applyTheme } from "./support/settings.js";
-import { errorText, locale } from "./support/text.js";
+import { errorText, locale, t } from "./support/text.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
@@ -15,14 +16,15 @@ const server = new URL("..", import.meta.url);
 /** @param {Session} session */
 async function openChat(session) {
   const { user, token, store } = session;
+  // The parts of the page load while the browser opens the store.
+  const parts = partOf(import("./parts/app.js"));
   try {
-    // The parts of the page load while the browser opens the store.
-    const [client, { ChatApp }] = await Promise.all([
-      ChatClient.open({ server, user, token, store, sharesPresence: true }),
-      import("./parts/app.js"),
-    ]);
+    const client = await ChatClient.open({ server, user, token, store, sharesPresence: true });
+    const app = await parts;
+    // Another page must not wait for this one to lead.
+    if (!app) return await client.close();
     if (session.isEmbedded) connectToParent(client);
-    document.body.replaceChildren(new ChatApp(client, session));
+    document.body.replaceChildren(new app.ChatApp(client, session));
   } catch (error) {
     await signIn(errorText(error));
   }
@@ -30,8 +32,26 @@ async function openChat(session) {
 
 /** @param {string | null} error Why the last attempt failed. */
 async function signIn(error) {
-  const { showSignIn } = await import("./parts/sign-in.js");
-  showSignIn(error, openChat);
+  const parts = await partOf(import("./parts/sign-in.js"));
+  parts?.showSignIn(error, openChat);
+}
+
+/**
+ * Returns a part of the page. If it can't be loaded, the page offers to load it again.
+ *
+ * @template Part
+ * @param {Promise<Part>} loading
+ * @returns {Promise<Part | null>}
+ */
+async function partOf(loading) {
+  try {
+    return await loading;
+  } catch {
+    const reload = element("button", { class: "primary", click: () => location.reload() }, t("tryNow"));
+    const text = element("p", { role: "alert", class: "error" }, t("errorUnreachable"));
+    document.body.replaceChildren(element("main", { class: "sign-in" }, text, reload));
+    return null;
+  }
 }
 
 /**
@@ -57,4 +77,7 @@ function connectToParent(client) {
 
 const session = isEmbedded ? await embeddedSession() : ownSession();
 if (session) await openChat(session);
-else if (!await (await import("./demo.js")).showDemo(server)) await signIn(null);
+else {
+  const demo = await partOf(import("./demo.js"));
+  if (demo && !await demo.showDemo(server)) await signIn(null);
+}

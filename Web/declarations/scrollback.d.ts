@@ -816,10 +816,6 @@ declare module "scrollback/model/seq-range-set" {
         /** @returns {SeqRangeSet} */
         copy(): SeqRangeSet;
         get isEmpty(): boolean;
-        /** @returns {Seq | null} */
-        get lowest(): number | null;
-        /** @returns {Seq | null} */
-        get highest(): number | null;
         get count(): number;
         /** @param {Seq} seq */
         contains(seq: Seq): boolean;
@@ -2136,7 +2132,7 @@ declare module "scrollback/store/database" {
          */
         newest(store: StoreName, index: string | null, range: IDBKeyRange | null, limit: number): Promise<any[]>;
         /**
-         * Returns values in descending order until the consumer has enough. Use it if the first values are likely enough.
+         * Returns values in descending order until the consumer has enough. Use it if the first values probably suffice.
          *
          * @param {StoreName} store
          * @param {string | null} index
@@ -3546,44 +3542,6 @@ declare module "scrollback/sync/gap-fill" {
         type: "idle";
     };
 }
-declare module "scrollback/sync/live-event" {
-    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
-    export type LogChange = import("scrollback/model/log").LogChange;
-    export type LogHead = import("scrollback/model/log").LogHead;
-    export type Message = import("scrollback/model/message").Message;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type Epoch = import("scrollback/model/timetoken").Epoch;
-    /**
-     * An event about a log that the server sends without a request.
-     *
-     * - `message`: a new message
-     * - `changed`: an entry of the change log
-     * - `head`: the state of a log, sent instead of its individual events, with the newest message for the recents list if
-     *   a message arrived, and whether earlier counts may have changed
-     * - `hidden`: sequence numbers that the user deleted for themselves, on this or another device
-     */
-    export type LiveEvent = {
-        type: "message";
-        conversation: ConversationID;
-        message: Message;
-    } | {
-        type: "changed";
-        conversation: ConversationID;
-        epoch: Epoch;
-        change: LogChange;
-    } | {
-        type: "head";
-        conversation: ConversationID;
-        head: LogHead;
-        last: Message | null;
-        altersCounts: boolean;
-    } | {
-        type: "hidden";
-        conversation: ConversationID;
-        epoch: Epoch;
-        ranges: readonly (readonly [lower: number, upper: number])[];
-    };
-}
 declare module "scrollback/sync/log-state" {
     /** @typedef {import("scrollback/model/conversation-id").ConversationID} ConversationID */
     /** @typedef {import("scrollback/model/log").LogChange} LogChange */
@@ -3596,7 +3554,6 @@ declare module "scrollback/sync/log-state" {
     /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
     /** @typedef {import("scrollback/model/timetoken").Epoch} Epoch */
     /** @typedef {import("scrollback/sync/gap-fill").GapRequest} GapRequest */
-    /** @typedef {import("scrollback/sync/live-event").LiveEvent} LiveEvent */
     /**
      * A log's state as a plain object for a store.
      *
@@ -3707,12 +3664,6 @@ declare module "scrollback/sync/log-state" {
          */
         applyHidden(ranges: readonly import("scrollback/model/seq-range-set").SeqRange[], epoch: Epoch): LogEdit;
         /**
-         * Applies a live event.
-         *
-         * @param {LiveEvent} event
-         */
-        applyEvent(event: LiveEvent): LogEdit;
-        /**
          * Applies a head from a window, an event or a page.
          *
          * A newer head opens a gap, and a higher retention floor deletes rows. Lower values are late and ignored. Another
@@ -3735,15 +3686,6 @@ declare module "scrollback/sync/log-state" {
          *   changes.
          */
         applySync(sync: LogSync, asked: LogPosition): LogEdit;
-        /**
-         * Deletes the rows up to a sequence number from this device.
-         *
-         * Their sequence numbers become a gap, because the server still has the messages. The changes up to `rev` were
-         * applied to the deleted rows. A page that was read before these changes therefore can't fill the gap.
-         *
-         * @param {Seq} seq
-         */
-        forget(seq: Seq): LogEdit;
         /**
          * Returns a request for the gap nearest to a sequence number, starting from the nearer end.
          *
@@ -3803,7 +3745,6 @@ declare module "scrollback/sync/log-state" {
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
     export type Epoch = import("scrollback/model/timetoken").Epoch;
     export type GapRequest = import("scrollback/sync/gap-fill").GapRequest;
-    export type LiveEvent = import("scrollback/sync/live-event").LiveEvent;
     /**
      * A log's state as a plain object for a store.
      */
@@ -4054,12 +3995,6 @@ declare module "scrollback/sync/recent-entry" {
          * @param {boolean} isRead Whether a read on this device is still unconfirmed.
          */
         applyHead(head: ConversationHead, pending: ReadonlySet<SettingKind>, isRead: boolean): void;
-        /**
-         * Records a display name and a picture that the server accepted from this device.
-         *
-         * @param {Profile} profile
-         */
-        rename(profile: Profile): void;
         /**
          * Records the peer's read position, which only increases, whichever answer reports it. A message that the peer has
          * read was delivered.
@@ -4327,14 +4262,6 @@ declare module "scrollback/sync/read-state" {
          * @param {number | null} [rev] The revision of the deletion; `null` if it has none.
          */
         erased([lower, upper]: import("scrollback/model/seq-range-set").SeqRange, rev?: number | null | undefined): void;
-        /**
-         * Records that the rows up to a sequence number were deleted from this device.
-         *
-         * Exact counts need no correction when messages fill the gap again.
-         *
-         * @param {Seq} seq
-         */
-        forgot(seq: Seq): void;
         /**
          * Corrects the counts for a message that filled a gap.
          *
@@ -4820,6 +4747,44 @@ declare module "scrollback/store/entry" {
     export type Transaction = import("scrollback/store/database").Transaction;
     export type LogInput = import("scrollback/store/log").LogInput;
     export type OpenLog = import("scrollback/store/log").OpenLog;
+}
+declare module "scrollback/sync/live-event" {
+    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
+    export type LogChange = import("scrollback/model/log").LogChange;
+    export type LogHead = import("scrollback/model/log").LogHead;
+    export type Message = import("scrollback/model/message").Message;
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type Epoch = import("scrollback/model/timetoken").Epoch;
+    /**
+     * An event about a log that the server sends without a request.
+     *
+     * - `message`: a new message
+     * - `changed`: an entry of the change log
+     * - `head`: the state of a log, sent instead of its individual events, with the newest message for the recents list if
+     *   a message arrived, and whether earlier counts may have changed
+     * - `hidden`: sequence numbers that the user deleted for themselves, on this or another device
+     */
+    export type LiveEvent = {
+        type: "message";
+        conversation: ConversationID;
+        message: Message;
+    } | {
+        type: "changed";
+        conversation: ConversationID;
+        epoch: Epoch;
+        change: LogChange;
+    } | {
+        type: "head";
+        conversation: ConversationID;
+        head: LogHead;
+        last: Message | null;
+        altersCounts: boolean;
+    } | {
+        type: "hidden";
+        conversation: ConversationID;
+        epoch: Epoch;
+        ranges: readonly (readonly [lower: number, upper: number])[];
+    };
 }
 declare module "scrollback/store/log" {
     /**
@@ -5370,6 +5335,14 @@ declare module "scrollback/store/history" {
     };
 }
 declare module "scrollback/client/observable" {
+    /**
+     * Calls listeners. One that fails does not keep the others from the value.
+     *
+     * @template Value
+     * @param {Iterable<(value: Value) => void>} listeners
+     * @param {Value} value
+     */
+    export function callEach<Value>(listeners: Iterable<(value: Value) => void>, value: Value): void;
     /**
      * A value that changes over time.
      *
@@ -7216,6 +7189,8 @@ declare module "scrollback/client/mailbox" {
          * @returns {Promise<Input[]>}
          */
         take(): Promise<Input[]>;
+        /** Returns the inputs that were not taken, in order. */
+        drain(): Input[];
         /** Refuses further inputs and returns those that were not taken. */
         close(): Input[];
         #private;
@@ -7255,6 +7230,12 @@ declare module "scrollback/client/tabs" {
         constructor(name: string, handlers: TabHandlers);
         id: string;
         isLeader: boolean;
+        /**
+         * Lets another tab lead, if one waits for it. This tab may lead again after it.
+         *
+         * @returns {Promise<boolean>} Whether another tab leads now.
+         */
+        giveLead(): Promise<boolean>;
         /**
          * Sends news to the other tabs.
          *
@@ -7351,7 +7332,7 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
      *
      * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
      *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -7404,6 +7385,9 @@ declare module "scrollback/client/core" {
      * Every tab reads and writes the store. The tab that leads also runs the `Driver`, which alone uses the connection.
      */
     export class Core {
+        static importDriver: () => Promise<typeof import("scrollback/client/driver")>;
+        /** The time in milliseconds for which requests wait for the modules of the driver. */
+        static loadTimeout: number;
         /**
          * @param {Options} options
          */
@@ -7574,7 +7558,7 @@ declare module "scrollback/client/core" {
         callOutbox(type: "retry" | "cancel", id: string): Promise<any>;
         /**
          * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves
-         * when the request is on the disk.
+         * when the request is on the disk. If only that fails, the request is sent nevertheless, and the error is reported.
          *
          * @param {string} conversation
          * @param {string} id The ID of the message or operation, which makes retries idempotent.
@@ -7630,7 +7614,7 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
      */
     export type ConnectionState = {
         state: "idle" | "connecting" | "online";

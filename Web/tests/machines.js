@@ -30,7 +30,7 @@ export async function loadMachines(sdk) {
   /** @type {typeof import("../sdk/model/conversation-id.js")} */
   const { ConversationID } = await load("model/conversation-id.js");
   /** @type {typeof import("../sdk/model/seq-range-set.js")} */
-  const { SeqRangeSet } = await load("model/seq-range-set.js");
+  const { intersection, SeqRangeSet } = await load("model/seq-range-set.js");
   /** @type {typeof import("../sdk/sync/log-edit.js")} */
   const { LogEdit } = await load("sync/log-edit.js");
   /** @type {typeof import("../sdk/sync/log-state.js")} */
@@ -126,8 +126,8 @@ export async function loadMachines(sdk) {
         state: ({ seq, range }) => ({
           ranges: set.ranges,
           count: set.count,
-          lowest: set.lowest,
-          highest: set.highest,
+          lowest: set.ranges[0]?.[0] ?? null,
+          highest: set.ranges.at(-1)?.[1] ?? null,
           seq,
           contains: set.contains(seq),
           rangeContaining: set.rangeContaining(seq),
@@ -154,14 +154,38 @@ export async function loadMachines(sdk) {
         for (const row of edit.upserts) if (LogEdit.replaces(row, rows.get(row.seq))) rows.set(row.seq, row);
         return { ...edit, upserts: edit.upserts.map(numbersOf) };
       };
+      /** Deletes rows as the Swift SDK does. The browser SDK does not delete them. @param {number} seq */
+      const forget = (seq) => {
+        const edit = new LogEdit();
+        const range = log.range && intersection(log.range, [log.firstSeq, seq]);
+        if (range === null) return edit;
+        edit.erase(range);
+        log.gaps.insert(range);
+        log.gaps.subtract(log.deletedRanges.clippedTo(range));
+        log.baseline = { seq: Math.max(log.baseline.seq, range[1]), rev: Math.max(log.baseline.rev, log.rev) };
+        return edit;
+      };
+      /** @param {import("../sdk/sync/live-event.js").LiveEvent} event */
+      const editOf = (event) => {
+        switch (event.type) {
+          case "message":
+            return log.applyMessage(event.message);
+          case "changed":
+            return log.applyChange(event.change, event.epoch);
+          case "head":
+            return log.applyHead(event.head);
+          case "hidden":
+            return log.applyHidden(event.ranges, event.epoch);
+        }
+      };
       return {
         calls: {
           applyHead: ({ head }) => apply(log.applyHead(decode.decodeLogHead(head))),
           applyMessage: ({ message, rev }) => apply(log.applyMessage(decode.decodeMessage(message), rev)),
-          applyEvent: ({ event }) => apply(log.applyEvent(decodeEvent(event))),
+          applyEvent: ({ event }) => apply(editOf(decodeEvent(event))),
           applyPage: ({ page }) => apply(log.applyPage(decode.decodePage(page))),
           applySync: ({ sync, asked }) => apply(log.applySync(decode.decodeSync(sync), positionOf(asked))),
-          forget: ({ seq }) => apply(log.forget(seq)),
+          forget: ({ seq }) => apply(forget(seq)),
         },
         state() {
           const sorted = [...rows.values()].sort((a, b) => a.seq - b.seq);
@@ -270,7 +294,10 @@ export async function loadMachines(sdk) {
           },
           advanceRevision: ({ rev, previous }) => read.advanceRevision(rev, previous),
           erased: ({ range, rev = null }) => read.erased(range, rev),
-          forgot: ({ seq }) => read.forgot(seq),
+          // The Swift SDK can delete rows.
+          forgot({ seq }) {
+            if (read.isExact) read.knownThrough = Math.max(read.knownThrough, Math.min(seq, read.countedAt.seq));
+          },
           gapFilled: ({ message }) => read.gapFilled(decode.decodeMessage(message), reader),
           updateCounts({ log, receivesOwnMessages, counts }) {
             const state = new LogState(log);
@@ -317,7 +344,7 @@ export async function loadMachines(sdk) {
             entry.updateLastMessage({ gaps: new SeqRangeSet(gaps), hadRow, newest, current }),
           recordMissed: ({ before, log, isLive }) =>
             entry.recordMissed(before === undefined ? null : new LogState(before), new LogState(log), isLive),
-          rename: ({ profile: { name = null, avatar = null } }) => entry.rename({ name, avatar }),
+          rename: ({ profile: { name = null, avatar = null } }) => void (entry.newProfile = { name, avatar }),
           advancePeerRead: ({ seq }) => entry.advancePeerRead(seq),
           reset: () => entry.reset(),
         },

@@ -41,6 +41,7 @@ Deno.test("A timeline reads its messages again only if they changed", async () =
   /** @type {any} */
   const core = {
     user: "alice",
+    connections: 1,
     store: { read: (/** @type {(transaction: unknown) => unknown} */ body) => body(transaction) },
     observe: (/** @type {unknown} */ _, /** @type {typeof changed} */ observer) => (changed = observer),
     fetchProfiles: () => new Promise(() => {}),
@@ -78,4 +79,12 @@ Deno.test("A timeline reads its messages again only if they changed", async () =
   changed(null);
   await settle();
   assert.equal(rowReads, 3);
+  // Another connection reads them again, because a change of a profile may have been missed.
+  core.connections += 1;
+  changed(new Set());
+  await settle();
+  assert.equal(rowReads, 4);
+  changed(new Set());
+  await settle();
+  assert.equal(rowReads, 4);
 });

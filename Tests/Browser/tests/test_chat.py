@@ -97,6 +97,36 @@ def test_signing_out_deletes_the_data_of_the_browser(chat):
     assert alice.page.evaluate("async () => (await indexedDB.databases()).length") == 0
 
 
+def test_a_page_whose_parts_can_not_be_loaded_offers_to_load_them_again(chat):
+    crew(chat, ("bob", "hello"))
+    profile = chat.profile()
+    profile.context.route("**/chat/parts/app.js", lambda route: route.abort())
+    alice = ChatPage(chat, "alice", profile=profile)
+    expect(alice.page.get_by_role("alert")).to_have_text("The server can't be reached.")
+    profile.context.unroute("**/chat/parts/app.js")
+    alice.page.get_by_role("button", name="Try now").click()
+    alice.open(CREW)
+    expect(alice.message("hello")).to_be_visible()
+
+
+def test_conversations_open_although_their_part_of_the_page_could_not_be_loaded_at_first(chat):
+    crew(chat, ("bob", "hello"))
+    profile = chat.profile()
+    profile.context.route("**/chat/parts/screens.js", lambda route: route.abort())
+    alice = ChatPage(chat, "alice", profile=profile)
+    expect(alice.entry(CREW)).to_be_visible()
+    expect(alice.bar).to_have_attribute("data-state", "online")
+    profile.context.unroute("**/chat/parts/screens.js")
+
+    def is_shown():
+        # The first time, the page may load itself again instead.
+        alice.entry(CREW).locator("button").click()
+        return alice.page.locator("conversation-view h2").is_visible()
+
+    alice.until("the conversation is shown", is_shown)
+    expect(alice.message("hello")).to_be_visible()
+
+
 # The list, the timeline and sending
 
 

@@ -85,6 +85,8 @@ export class ChatApp extends HTMLElement {
   async withScreens(use) {
     const screens = await this.loadScreens();
     if (screens) use(screens);
+    // Older browsers don't load a module again that they could not load, but they do in a new page.
+    else if (this.client.connection.value.state === "online") location.reload();
     else this.showError(t("errorUnreachable"));
   }
 

@@ -7,9 +7,10 @@ import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
 import { apply } from "../store/log.js";
 import { saveProfiles } from "../store/people.js";
 import { Store } from "../store/store.js";
+import { Backoff } from "../sync/backoff.js";
 import { decodeProfile } from "../wire/frames.js";
 import { Mailbox, refuse } from "./mailbox.js";
-import { Observable } from "./observable.js";
+import { callEach, Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
@@ -35,7 +36,7 @@ import { Tabs } from "./tabs.js";
  * - `online`: the server answers
  * - `waiting`: the client connects again at `until`
  * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
- *   `unreachable`, a part of the SDK could not be loaded, and the page must be loaded again.
+ *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
  *
  * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
  *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -123,16 +124,16 @@ export class Core {
   #currentSubscriptions = new Set();
   /** @type {Promise<void>} */
   #loop = Promise.resolve();
-  /**
-   * The modules that only the leading tab needs. Stored conversations are shown without them. Browsers don't load a
-   * module again that they could not load.
-   */
-  #driver = import("./driver.js").catch((cause) =>
-    new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause })
-  );
+  /** The modules that only the leading tab needs. Stored conversations are shown without them. */
+  #driver = this.#loadDriver();
+  #driverBackoff = new Backoff(500, 5000);
   #isClosed = false;
   #options;
   #page = new AbortController();
+
+  static importDriver = () => import("./driver.js");
+  /** The time in milliseconds for which requests wait for the modules of the driver. */
+  static loadTimeout = 20_000;
 
   /**
    * @param {Options} options
@@ -225,20 +226,51 @@ export class Core {
   }
 
   async #runLoop() {
-    const driver = await this.#driver;
-    if (driver instanceof ScrollbackError) {
-      this.setConnection({ state: "rejected", error: driver });
-      return refuse(this.mailbox.close(), driver);
-    }
+    this.mailbox.post({ type: "connect" });
+    this.#announce();
+    const driver = await this.#loadedDriver();
+    if (!driver) return;
     try {
       // Messages that were in flight when the previous leader ended are queued again.
       const items = await this.store.read(outboxItems, ["outbox"]);
-      this.mailbox.post({ type: "connect" });
-      this.#announce();
       await driver.drive(this, items);
     } catch (error) {
       this.storageFailed(error);
     }
+  }
+
+  /**
+   * Waits for the modules of the driver, and loads them again after a failure.
+   *
+   * Older browsers don't load a module again that they could not load. The tab then lets another one lead.
+   *
+   * @returns {Promise<typeof import("./driver.js") | null>} `null` if this tab no longer leads.
+   */
+  async #loadedDriver() {
+    const { signal } = this.#page;
+    for (let isReachable = false;;) {
+      const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
+      const driver = await abortable(this.#driver, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
+      if (!(driver instanceof ScrollbackError)) return driver;
+      const isOver = signal.aborted || (isReachable && await this.tabs.giveLead());
+      const inputs = this.mailbox.drain();
+      refuse(inputs, driver);
+      if (isOver) return null;
+      for (const input of inputs) if (!("reply" in input)) this.mailbox.post(input);
+      const delay = this.#driverBackoff.next(Math.random);
+      this.setConnection(
+        isReachable ? { state: "rejected", error: driver } : { state: "waiting", until: new Date(Date.now() + delay) },
+      );
+      await abortable(new Promise((resolve) => setTimeout(resolve, delay)), signal).catch(() => {});
+      const soon = AbortSignal.any([signal, AbortSignal.timeout(5000)]);
+      isReachable = await fetch(new URL("healthz", this.server), { mode: "no-cors", signal: soon })
+        .then(() => true, () => false);
+      this.#driver = this.#loadDriver();
+    }
+  }
+
+  #loadDriver() {
+    return Core.importDriver().catch(notLoaded);
   }
 
   /** Announces to a new leader what this tab uses. */
@@ -290,7 +322,7 @@ export class Core {
           ? { ...call, reply: (/** @type {Answer} */ { body, error }) => error ? reject(error) : resolve(body) }
           : { ...call, reply: resolve },
       );
-      if (!isOpen) reject(new ScrollbackError("closed", "The client is closed."));
+      if (!isOpen) reject(closed());
     });
   }
 
@@ -483,9 +515,7 @@ export class Core {
 
   /** @param {ClientEvent[]} events */
   #sendEvents(events) {
-    for (const event of events) {
-      for (const listener of [...this.#listeners]) listener(event);
-    }
+    for (const event of events) callEach(this.#listeners, event);
   }
 
   /**
@@ -626,7 +656,7 @@ export class Core {
 
   /**
    * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves
-   * when the request is on the disk.
+   * when the request is on the disk. If only that fails, the request is sent nevertheless, and the error is reported.
    *
    * @param {string} conversation
    * @param {string} id The ID of the message or operation, which makes retries idempotent.
@@ -648,7 +678,7 @@ export class Core {
     // Screens need not wait for the disk.
     this.changed([conversation]);
     this.post({ type: "queued", id });
-    await this.store.flush();
+    await this.store.flush().catch((error) => this.storageFailed(error));
   }
 
   // State of conversations
@@ -700,6 +730,12 @@ export class Core {
   }
 }
 
+const closed = () => new ScrollbackError("closed", "The client is closed.");
+
+/** @param {unknown} cause */
+const notLoaded = (cause) =>
+  new ScrollbackError("unreachable", "A part of the SDK could not be loaded. Load the page again.", { cause });
+
 /**
  * @param {Options} options
  * @returns {import("../store/store.js").StoreOwner}
@@ -727,10 +763,10 @@ function restoredEvent(event) {
  * @param {AbortSignal | undefined} signal
  * @returns {Promise<Result>}
  */
-export function abortable(promise, signal) {
+export async function abortable(promise, signal) {
   if (!signal) return promise;
   signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const aborted = () => reject(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));

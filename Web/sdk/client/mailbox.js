@@ -36,13 +36,18 @@ export class Mailbox {
     if (this.#inputs.length === 0) {
       await new Promise((resolve) => (this.#wake = () => resolve(undefined)));
     }
+    return this.drain();
+  }
+
+  /** Returns the inputs that were not taken, in order. */
+  drain() {
     return this.#inputs.splice(0);
   }
 
   /** Refuses further inputs and returns those that were not taken. */
   close() {
     this.#isClosed = true;
-    return this.#inputs.splice(0);
+    return this.drain();
   }
 }
 

@@ -1,5 +1,22 @@
 // @ts-check
 /**
+ * Calls listeners. One that fails does not keep the others from the value.
+ *
+ * @template Value
+ * @param {Iterable<(value: Value) => void>} listeners
+ * @param {Value} value
+ */
+export function callEach(listeners, value) {
+  for (const listener of [...listeners]) {
+    try {
+      listener(value);
+    } catch (error) {
+      reportError(error);
+    }
+  }
+}
+
+/**
  * A value that changes over time.
  *
  * It has the three forms that web frameworks expect: `subscribe` and `getSnapshot` for React's `useSyncExternalStore`,
@@ -70,14 +87,7 @@ export class Observable {
   set(value) {
     if (this.#isEnded || Object.is(value, this.#value)) return;
     this.#value = value;
-    for (const listener of [...this.#listeners]) {
-      // A listener that fails must not keep the others from the value.
-      try {
-        listener(value);
-      } catch (error) {
-        reportError(error);
-      }
-    }
+    callEach(this.#listeners, value);
   }
 
   /** Ends all subscriptions and iterators. */

@@ -29,6 +29,7 @@ import { ScrollbackError } from "../model/errors.js";
  */
 export class Tabs {
   id = crypto.randomUUID();
+  #name;
   #channel;
   #handlers;
   #lock = new AbortController();
@@ -53,12 +54,31 @@ export class Tabs {
     if (!navigator.locks || !globalThis.BroadcastChannel) {
       throw new ScrollbackError("local-storage", "The SDK requires a secure context with Web Locks. Use HTTPS.");
     }
+    this.#name = name;
     this.#handlers = handlers;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({ data }) => this.#received(data);
-    const held = navigator.locks.request(name, { signal: this.#lock.signal }, () => this.#lead());
+    this.#requestLead();
+  }
+
+  #requestLead() {
+    const held = navigator.locks.request(this.#name, { signal: this.#lock.signal }, () => this.#lead());
     // Closing this tab's client aborts the request.
     held.catch(() => {});
+  }
+
+  /**
+   * Lets another tab lead, if one waits for it. This tab may lead again after it.
+   *
+   * @returns {Promise<boolean>} Whether another tab leads now.
+   */
+  async giveLead() {
+    const { pending = [] } = await navigator.locks.query();
+    if (this.#isClosed || !pending.some(({ name }) => name === this.#name)) return false;
+    this.isLeader = false;
+    this.#release();
+    this.#requestLead();
+    return true;
   }
 
   #lead() {

@@ -101,8 +101,7 @@ export class Timeline extends LiveView {
   /**
    * The messages and profiles that were read last; `null` if they must be read again.
    *
-   * @type {{version: string | null, range: SeqRange, messages: Message[],
-   *   people: Awaited<ReturnType<typeof profiles>>} | null}
+   * @type {{version: string | null, messages: Message[], people: Awaited<ReturnType<typeof profiles>>} | null}
    */
   #rows = null;
 
@@ -275,12 +274,14 @@ export class Timeline extends LiveView {
    * @param {OpenConversation} conversation
    * @param {SeqRange} range
    */
-  async #readRows(transaction, { id, version }, range) {
+  async #readRows(transaction, { id, version: rows }, range) {
     const known = this.#rows;
-    if (known && version !== null && version === known.version && String(range) === String(known.range)) return known;
+    // Changes of profiles are missed without a connection.
+    const version = rows && [rows, range, this.#core.connections].join();
+    if (known && version !== null && version === known.version) return known;
     const messages = await messagesIn(transaction, id, range);
     const people = await profiles(transaction, messages.map(({ sender }) => sender), Date.now());
-    this.#rows = { version, range, messages, people };
+    this.#rows = { version, messages, people };
     return this.#rows;
   }
 

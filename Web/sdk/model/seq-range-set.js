@@ -60,16 +60,6 @@ export class SeqRangeSet {
     return this.ranges.length === 0;
   }
 
-  /** @returns {Seq | null} */
-  get lowest() {
-    return this.ranges[0]?.[0] ?? null;
-  }
-
-  /** @returns {Seq | null} */
-  get highest() {
-    return this.ranges.at(-1)?.[1] ?? null;
-  }
-
   get count() {
     return this.ranges.reduce((sum, [lower, upper]) => sum + upper - lower + 1, 0);
   }

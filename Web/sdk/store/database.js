@@ -156,7 +156,7 @@ export class Transaction {
     const request = source.openKeyCursor(range, "prev");
     let first = await result(request);
     if (first && limit > 1) {
-      first.advance(limit - 1);
+      first.advance(Math.min(limit, 2 ** 32) - 1);
       first = await result(request);
     }
     const rest = first && (range ? IDBKeyRange.bound(first.key, range.upper) : IDBKeyRange.lowerBound(first.key));
@@ -164,7 +164,7 @@ export class Transaction {
   }
 
   /**
-   * Returns values in descending order until the consumer has enough. Use it if the first values are likely enough.
+   * Returns values in descending order until the consumer has enough. Use it if the first values probably suffice.
    *
    * @param {StoreName} store
    * @param {string | null} index

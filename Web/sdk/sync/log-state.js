@@ -14,7 +14,6 @@ import { LogEdit } from "./log-edit.js";
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
 /** @typedef {import("../model/timetoken.js").Epoch} Epoch */
 /** @typedef {import("./gap-fill.js").GapRequest} GapRequest */
-/** @typedef {import("./live-event.js").LiveEvent} LiveEvent */
 
 /**
  * A log's state as a plain object for a store.
@@ -191,24 +190,6 @@ export class LogState {
     for (const range of ranges) this.#markDeleted(range, edit);
     this.#finish(edit);
     return edit;
-  }
-
-  /**
-   * Applies a live event.
-   *
-   * @param {LiveEvent} event
-   */
-  applyEvent(event) {
-    switch (event.type) {
-      case "message":
-        return this.applyMessage(event.message);
-      case "changed":
-        return this.applyChange(event.change, event.epoch);
-      case "head":
-        return this.applyHead(event.head);
-      case "hidden":
-        return this.applyHidden(event.ranges, event.epoch);
-    }
   }
 
   /**
@@ -395,27 +376,6 @@ export class LogState {
     if (this.range !== null) this.gaps = this.deletedRanges.missingIn(this.range);
     this.baseline = { seq: this.head, rev: newest };
     this.rev = newest;
-  }
-
-  // Deleting local rows
-
-  /**
-   * Deletes the rows up to a sequence number from this device.
-   *
-   * Their sequence numbers become a gap, because the server still has the messages. The changes up to `rev` were
-   * applied to the deleted rows. A page that was read before these changes therefore can't fill the gap.
-   *
-   * @param {Seq} seq
-   */
-  forget(seq) {
-    const edit = new LogEdit();
-    const range = this.range === null ? null : intersection(this.range, [this.firstSeq, seq]);
-    if (range === null) return edit;
-    edit.erase(range);
-    this.gaps.insert(range);
-    this.gaps.subtract(this.deletedRanges.clippedTo(range));
-    this.baseline = { seq: Math.max(this.baseline.seq, range[1]), rev: Math.max(this.baseline.rev, this.rev) };
-    return edit;
   }
 
   // Requests for gaps

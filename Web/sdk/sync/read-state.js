@@ -267,17 +267,6 @@ export class ReadState {
   }
 
   /**
-   * Records that the rows up to a sequence number were deleted from this device.
-   *
-   * Exact counts need no correction when messages fill the gap again.
-   *
-   * @param {Seq} seq
-   */
-  forgot(seq) {
-    if (this.isExact) this.knownThrough = Math.max(this.knownThrough, Math.min(seq, this.countedAt.seq));
-  }
-
-  /**
    * Corrects the counts for a message that filled a gap.
    *
    * The estimate assumed that the message was from another user and did not mention this user.

@@ -200,15 +200,6 @@ export class RecentEntry {
   }
 
   /**
-   * Records a display name and a picture that the server accepted from this device.
-   *
-   * @param {Profile} profile
-   */
-  rename(profile) {
-    this.newProfile = profile;
-  }
-
-  /**
    * Records the peer's read position, which only increases, whichever answer reports it. A message that the peer has
    * read was delivered.
    *

@@ -1,0 +1,181 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { Core } from "../sdk/client/core.js";
+import { ScrollbackError } from "../sdk/model/errors.js";
+
+const server = new URL("https://chat.example.org/");
+const failed = () => Promise.reject(new TypeError("Failed to fetch dynamically imported module."));
+
+/** @typedef {Promise<any>} Load */
+
+/** The answers to the next attempts to load the driver, and how often it was tried. */
+class Loads {
+  attempts = 0;
+
+  /** @param {(() => Load)[]} answers The last one is repeated. */
+  constructor(...answers) {
+    Core.importDriver = () => (answers[Math.min(this.attempts++, answers.length - 1)] ?? failed)();
+  }
+}
+
+/** A loop that takes inputs until the client closes. */
+class Loop {
+  /** @type {Core | null} */
+  core = null;
+  /** @type {string[]} */
+  inputs = [];
+  load = () => Promise.resolve({ drive: (/** @type {Core} */ core) => this.#run(core) });
+
+  /** @param {Core} core */
+  async #run(core) {
+    this.core = core;
+    core.setConnection({ state: "online" });
+    while (this.inputs.at(-1) !== "close") this.inputs.push(...(await core.mailbox.take()).map(({ type }) => type));
+  }
+}
+
+/**
+ * A client whose store is empty.
+ *
+ * @param {string} user Each test has its own, which names the lock and the channel.
+ */
+function client(user) {
+  const store = { read: () => Promise.resolve([]), close: () => {} };
+  const options = { server, user, token: () => Promise.resolve(""), sharesPresence: false, store: null };
+  const storage = { loss: null, error: null, isPersistent: false };
+  return new Core(options, /** @type {any} */ (store), "device", storage);
+}
+
+/** @param {() => boolean} condition */
+async function until(condition) {
+  for (let count = 0; !condition() && count < 400; count += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(condition(), String(condition));
+}
+
+/**
+ * Runs a test with a server that can be reached or not.
+ *
+ * @param {string} name
+ * @param {(network: {isReachable: boolean}) => Promise<void>} body
+ */
+function test(name, body) {
+  Deno.test(name, async () => {
+    const [{ fetch }, { importDriver }] = [globalThis, Core];
+    const network = { isReachable: true };
+    globalThis.fetch = () => network.isReachable ? Promise.resolve(new Response("ok")) : failed();
+    try {
+      await body(network);
+    } finally {
+      globalThis.fetch = fetch;
+      Core.importDriver = importDriver;
+    }
+  });
+}
+
+test("A client whose modules could not be loaded loads them again, and connects", async (network) => {
+  network.isReachable = false;
+  const loop = new Loop();
+  new Loads(failed, failed, loop.load);
+  const core = client("retries");
+  /** @type {string[]} */
+  const states = [];
+  core.connection.subscribe(({ state }) => states.push(state));
+  await until(() => core.tabs.isLeader);
+  core.post({ type: "subscribe", tab: "other", id: "room:lobby", isOn: true });
+  core.post({ type: "disconnect" });
+  await assert.rejects(core.request({ type: "ping" }), { code: "unreachable" });
+  await until(() => loop.inputs.includes("disconnect"));
+  assert.deepEqual(states, ["connecting", "waiting", "waiting", "online"]);
+  // What the tabs use is not lost, and the app's wish to disconnect is newer than the first connection.
+  assert.deepEqual(loop.inputs.filter((type) => type !== "visible"), ["connect", "subscribe", "disconnect"]);
+  await core.close();
+});
+
+test("A client is rejected while the browser loads no module although the server answers", async () => {
+  const loop = new Loop();
+  new Loads(failed, failed, loop.load);
+  const core = client("rejected");
+  await until(() => core.connection.value.state === "rejected");
+  const state = core.connection.value;
+  assert.equal(state.state === "rejected" && state.error.code, "unreachable");
+  await until(() => core.connection.value.state === "online");
+  await core.close();
+});
+
+test("A tab that can't load the modules lets another tab lead", async () => {
+  const loop = new Loop();
+  const loads = new Loads(failed, loop.load, failed);
+  const [broken, other] = [client("tabs"), client("tabs")];
+  await until(() => broken.tabs.isLeader);
+  await until(() => broken.connection.value.state === "online");
+  assert.deepEqual([broken.tabs.isLeader, other.tabs.isLeader, loop.core === other], [false, true, true]);
+  // Its calls reach the new leader.
+  const lost = assert.rejects(broken.callOutbox("retry", "unknown"), { code: "unreachable" });
+  await until(() => loop.inputs.includes("retry"));
+  // It leads again after the other one.
+  await other.close();
+  await until(() => broken.tabs.isLeader && broken.connection.value.state === "waiting");
+  assert.equal(loads.attempts, 3);
+  await lost;
+  await broken.close();
+});
+
+test("A client closes while its modules are loading", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("closes");
+  await until(() => core.tabs.isLeader);
+  const request = core.request({ type: "ping" });
+  await Promise.all([core.close(), assert.rejects(request, { code: "closed" })]);
+});
+
+test("Requests do not wait longer for modules whose loading stalls", async (network) => {
+  network.isReachable = false;
+  const { loadTimeout } = Core;
+  Core.loadTimeout = 50;
+  const loop = new Loop();
+  let load = () => {};
+  const stalled = new Promise((resolve) => (load = () => resolve(loop.load())));
+  new Loads(() => stalled);
+  const core = client("stalls");
+  await assert.rejects(core.request({ type: "ping" }), { code: "unreachable" });
+  load();
+  await until(() => core.connection.value.state === "online");
+  Core.loadTimeout = loadTimeout;
+  await core.close();
+});
+
+test("A listener of events that fails keeps no event from the others", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("events");
+  const { reportError } = globalThis;
+  /** @type {unknown[]} */
+  const errors = [];
+  globalThis.reportError = (error) => errors.push(error);
+  core.onEvent(() => {
+    throw new Error("A bug of the app.");
+  });
+  /** @type {string[]} */
+  const received = [];
+  core.onEvent((event) => received.push("conversation" in event ? event.conversation : ""));
+  core.notify(...["group:a", "group:b"].map((conversation) => ({
+    type: /** @type {const} */ ("conversation"),
+    conversation,
+    isDeleted: false,
+  })));
+  globalThis.reportError = reportError;
+  assert.deepEqual([received, errors.length], [["group:a", "group:b"], 2]);
+  await core.close();
+});
+
+test("A request that is stored, but not on the disk, counts as queued", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("flush");
+  const full = new ScrollbackError("local-storage", "The browser's storage for this site is full.");
+  Object.assign(core.store, { write: () => Promise.resolve(), flush: () => Promise.reject(full) });
+  const { error } = console;
+  console.error = () => {};
+  await core.queue("group:a", "x", { type: "deleteConversation" });
+  console.error = error;
+  assert.equal(core.storage.value.error, full);
+  await core.close();
+});
