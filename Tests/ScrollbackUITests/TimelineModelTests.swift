@@ -148,20 +148,20 @@ struct TimelineModelTests {
         let updates = Updates { _ = model.items }
         let arrived = DispatchSemaphore(value: 0)
         Task.detached {
-            for number in 1...30 { try await chat.send(.text("\(number)")) }
-            for await view in chat.timeline().views where view.items.count == 30 { break }
+            for number in 1...12 { try await chat.send(.text("\(number)")) }
+            for await view in chat.timeline().views where view.items.count == 12 { break }
             arrived.signal()
         }
         #expect(Self.wait(for: arrived))
-        try await shows { model.pending.map(\.content.text) == (1...30).map(String.init) }
+        try await shows { model.pending.map(\.content.text) == (1...12).map(String.init) }
         await Task.yield()
-        #expect((1...5).contains(updates.count), "30 messages must cause at most 5 updates.")
+        #expect((1...5).contains(updates.count), "12 messages must cause at most 5 updates.")
         await server.close()
     }
 
     /// Blocks the main actor until the semaphore is signaled.
     private static func wait(for semaphore: DispatchSemaphore) -> Bool {
-        semaphore.wait(timeout: .now() + 50) == .success
+        semaphore.wait(timeout: .now() + 100) == .success
     }
 
     @Test("A released model is deallocated and stops its tasks")
