@@ -4,7 +4,7 @@ import Testing
 /// Waits until a condition on a model is true, and checks it only when observation reports a change, as a view does.
 @MainActor
 func shows(
-    within limit: Duration = .seconds(120), at location: SourceLocation = #_sourceLocation,
+    within limit: Duration = .seconds(240), at location: SourceLocation = #_sourceLocation,
     _ isRight: @MainActor () -> Bool
 ) async throws {
     let watch = Watch()
