@@ -14,13 +14,11 @@ public final class ConversationListModel {
     /// The model of a group that the user is about to create; `nil` if there is none.
     public var newGroup: NewGroupModel?
 
-    private var profiles: [UserID: UserProfile] = [:]
     private var typing: [ConversationID: [UserID]] = [:]
+    /// The profiles of users who typed and have not sent a last message.
+    private var typists: [UserID: UserProfile] = [:]
     @ObservationIgnored private let client: ChatClient
     @ObservationIgnored private var following: [ConversationID: ModelTask] = [:]
-    /// The users whose profiles were requested since the client connected.
-    @ObservationIgnored private var requested: Set<UserID> = []
-    @ObservationIgnored private var connecting: ModelTask?
 
     /// Creates a model and starts its updates.
     ///
@@ -33,17 +31,14 @@ public final class ConversationListModel {
         recents = RecentsModel(client.recents, pageSize: pageSize)
         search = SearchModel(client)
         recents.onChange = { [weak self] in self?.follow() }
-        connecting = ModelTask(of: self, following: client.connection) { model, state in
-            guard state == .online else { return }
-            // Some names can be missing without a connection, or change in the meantime.
-            model.requested = []
-            model.follow()
-        }
     }
+
+    private var profiles: [UserID: UserProfile] { typists.merging(recents.profiles) { $1 } }
 
     /// The rows of the loaded conversations, in the order of ``RecentsModel/conversations``.
     public var rows: [ConversationRow] {
-        recents.conversations.map { entry in
+        let profiles = profiles
+        return recents.conversations.map { entry in
             ConversationRow(entry, user: client.user, typing: typing[entry.id] ?? [], profiles: profiles)
         }
     }
@@ -98,35 +93,24 @@ public final class ConversationListModel {
         try? await recents.loadMore()
     }
 
-    /// Follows the typing users of the loaded conversations, and requests the profiles that are missing.
+    /// Follows the typing users of the loaded conversations.
     private func follow() {
         let ids = Set(recents.conversations.map(\.id))
         following = following.filter { ids.contains($0.key) }
         for id in ids where following[id] == nil {
             following[id] = ModelTask(of: self, following: client.conversation(id).typing) { model, users in
                 if model.typing[id] ?? [] != users { model.typing[id] = users }
-                model.request(Set(users))
+                model.loadProfiles(of: Set(users))
             }
         }
-        request(Set(recents.conversations.flatMap { [$0.id.peer, $0.lastMessage?.sender].compactMap { $0 } }))
     }
 
-    private func request(_ people: Set<UserID>) {
-        // One call accepts 1,000 users. The next change requests the others.
-        let missing = Set(people.subtracting(requested).prefix(1000))
+    private func loadProfiles(of users: Set<UserID>) {
+        let missing = users.subtracting(recents.profiles.keys)
         guard !missing.isEmpty else { return }
-        requested.formUnion(missing)
         Task { [weak self, client] in
-            // The request can take long with a bad connection. The names on this device don't wait for it.
-            let known = try? await client.core.knownPeople(missing)
-            self?.add(known ?? [:])
             let found = try? await client.profiles(of: missing)
-            self?.add(found ?? [:])
+            self?.typists.merge(found ?? [:]) { $1 }
         }
-    }
-
-    private func add(_ found: [UserID: UserProfile]) {
-        let all = profiles.merging(found) { $1 }
-        if profiles != all { profiles = all }
     }
 }

@@ -14,6 +14,8 @@ public final class RecentsModel {
     public private(set) var conversations: [RecentConversation] = []
     /// The unread counts of the whole list, regardless of the filter and the loaded pages.
     public private(set) var totals = UnreadTotals()
+    /// The known profiles of the conversations' peers and of the last messages' senders.
+    public private(set) var profiles: [UserID: UserProfile] = [:]
     /// Whether ``loadMore()`` can load more conversations from this device.
     public private(set) var hasMore = false
     /// Whether the model contains all of the user's conversations that match the filter.
@@ -67,6 +69,7 @@ public final class RecentsModel {
         let isChanged = conversations != shown
         if isChanged { conversations = shown }
         if totals != view.totals { totals = view.totals }
+        if profiles != view.profiles { profiles = view.profiles }
         if isComplete != view.isComplete { isComplete = view.isComplete }
         let hasMore = view.conversations.count > window
         if self.hasMore != hasMore { self.hasMore = hasMore }

@@ -9,7 +9,7 @@ import Testing
 struct RecentsSnippets {
     func list(client: ChatClient, show: Show<[String]>, badge: Show<Int64>) async {
         for await list in client.recents.views(limit: 50) {
-            show(list.conversations.map { "\($0.name ?? $0.id.description): \($0.unread)" })
+            show(list.conversations.map { "\(list.title(of: $0)): \($0.unread)" })
             badge(list.totalUnread)
         }
     }

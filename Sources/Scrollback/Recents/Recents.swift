@@ -1,3 +1,4 @@
+import Foundation
 public import ScrollbackModel
 
 /// The list of recent conversations and the unread counts.
@@ -16,12 +17,22 @@ public struct Recents: Sendable {
         ///
         /// On a new device this is `false` until the first sync completes.
         public var isComplete: Bool
+        /// The profiles on this device of the conversations' peers and of the last messages' senders.
+        public var profiles: [UserID: UserProfile]
 
         /// The number of unread messages in all conversations, including muted ones.
         public var totalUnread: Int64 { totals.unread }
+
+        /// Returns the text that names a conversation of the list: its name, the name of its peer, or else its ID
+        /// without the kind.
+        public func title(of conversation: RecentConversation) -> String {
+            conversation.id.title(named: conversation.name, profiles)
+        }
     }
 
     /// Returns a stream with the current list, and a new snapshot after each change.
+    ///
+    /// Profiles that are missing, or older than an hour, are loaded while the stream is iterated.
     ///
     /// - Parameters:
     ///   - limit: The maximum number of conversations, at least 1. The stream ends without an element if it is less.
@@ -32,17 +43,19 @@ public struct Recents: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: View.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .recents)
         let task = Task { [self] in
-            var last: View?
-            for await _ in changes {
-                do throws(ChatError) {
-                    let view = try await core.retryingReads { () async throws(ChatError) in
-                        try await self.view(limit: limit, matching: filter)
+            let fetch = ProfileFetch(core)
+            await withDiscardingTaskGroup { group in
+                var last: View?
+                for await _ in changes {
+                    let read = try? await core.retryingReads { () async throws(ChatError) in
+                        try await self.read(limit: limit, after: nil, matching: filter)
                     }
+                    guard let (view, outdated) = read else { break }
                     if view != last { continuation.yield(view) }
                     last = view
-                } catch {
-                    break
+                    if fetch.begin(outdated) { group.addTask { await fetch.run(outdated) } }
                 }
+                group.cancelAll()
             }
             continuation.finish()
         }
@@ -50,7 +63,7 @@ public struct Recents: Sendable {
         return stream
     }
 
-    /// Returns a page of the list.
+    /// Returns a page of the list, without a request to the server.
     ///
     /// - Parameters:
     ///   - limit: The maximum number of conversations, at least 1.
@@ -61,11 +74,23 @@ public struct Recents: Sendable {
     public func view(
         limit: Int = 100, after: RecentConversation? = nil, matching filter: RecentsFilter = .all
     ) async throws(ChatError) -> View {
+        try await read(limit: limit, after: after, matching: filter).view
+    }
+
+    /// Returns a page of the list, and the users whose profiles must be fetched.
+    private func read(
+        limit: Int, after: RecentConversation?, matching filter: RecentsFilter
+    ) async throws(ChatError) -> (view: View, outdated: Set<UserID>) {
         guard limit >= 1 else { throw .invalidParameter("limit", "must be at least 1") }
+        let time = core.clock().addingTimeInterval(-ClientCore.profileLifetime)
         return try await core.store.read { reader in
-            View(
-                conversations: try reader.recents(limit: limit, after: after?.place, matching: filter),
-                totals: try reader.totals(), isComplete: try reader.hasCompletedSync())
+            let conversations = try reader.recents(limit: limit, after: after?.place, matching: filter)
+            let users = Set(conversations.flatMap { [$0.id.peer, $0.lastMessage?.sender].compactMap { $0 } })
+            let people = try reader.profiles(users, fetchedSince: time)
+            let view = View(
+                conversations: conversations, totals: try reader.totals(), isComplete: try reader.hasCompletedSync(),
+                profiles: people.profiles)
+            return (view, people.outdated)
         }
     }
 

@@ -85,6 +85,7 @@ public final class Timeline: Sendable {
     let conversation: Conversation
     let size: Int
     private let state: Mutex<State>
+    private let profileFetch: ProfileFetch
 
     private struct State {
         var window: TimelineWindow
@@ -93,7 +94,6 @@ public final class Timeline: Sendable {
         var isSeeking = false
         /// The newest sequence number of a room when the timeline was first read.
         var headAtEntry: Seq?
-        var isFetchingPeople = false
         /// The last snapshot.
         var snapshot: TimelineSnapshot?
         /// The sequence numbers that are shown, or will be shown after the next read.
@@ -104,6 +104,7 @@ public final class Timeline: Sendable {
         self.conversation = conversation
         self.size = size
         state = Mutex(State(window: TimelineWindow(at: point, count: size)))
+        profileFetch = ProfileFetch(conversation.core)
     }
 
     private var core: ClientCore { conversation.core }
@@ -199,7 +200,7 @@ public final class Timeline: Sendable {
                     switch work {
                     case .fill(let gap): group.addTask { await self.fill(gap) }
                     case .seek(let point): group.addTask { await self.seek(point) }
-                    case .fetch(let people): group.addTask { await self.fetch(people) }
+                    case .fetch(let people): group.addTask { await self.profileFetch.run(people) }
                     case nil: break
                     }
                 }
@@ -215,7 +216,7 @@ public final class Timeline: Sendable {
     private enum Work {
         case fill(GapRequest)
         case seek(HistoryPoint)
-        case fetch([UserID])
+        case fetch(Set<UserID>)
     }
 
     /// Reads the window from one snapshot of the store, and determines the next request.
@@ -243,9 +244,8 @@ public final class Timeline: Sendable {
                 work = .seek(point)
             } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
                 work = .fill(request)
-            } else if !snapshot.people.outdated.isEmpty, !state.isFetchingPeople {
-                state.isFetchingPeople = true
-                work = .fetch(Array(snapshot.people.outdated.sorted().prefix(FetchUsers.maximum)))
+            } else if profileFetch.begin(snapshot.people.outdated) {
+                work = .fetch(snapshot.people.outdated)
             }
             return (snapshot.view(loading: state.fill.inFlight?.gap, uploaded: core.uploads.fraction), work)
         }
@@ -265,17 +265,6 @@ public final class Timeline: Sendable {
             state.withLock { $0.fill.failed(request, error, now: now, using: &generator) }
             try? await Task.sleep(for: .seconds(1))
         }
-        refreshViews()
-    }
-
-    private func fetch(_ people: [UserID]) async {
-        do {
-            try await core.fetchProfiles(people)
-        } catch {
-            // Retry after a delay, because no other change may trigger another attempt.
-            try? await Task.sleep(for: .seconds(5))
-        }
-        state.withLock { $0.isFetchingPeople = false }
         refreshViews()
     }
 
