@@ -6,6 +6,7 @@ import { sentence } from "./parts/screen.js";
 import { BanScreen } from "./screens/bans.js";
 import { ConversationScreen } from "./screens/conversation.js";
 import { ConversationListScreen } from "./screens/conversations.js";
+import { NodeScreen } from "./screens/nodes.js";
 import { OverviewScreen } from "./screens/overview.js";
 import { PushScreen } from "./screens/push.js";
 import { ReportScreen } from "./screens/report.js";
@@ -25,6 +26,7 @@ import { WebhookScreen } from "./screens/webhooks.js";
  */
 const screens = [
   ["overview", "Overview", OverviewScreen],
+  ["nodes", "Nodes", NodeScreen],
   ["users", "Users", UserListScreen, UserScreen],
   ["conversations", "Conversations", ConversationListScreen, ConversationScreen],
   ["reports", "Reports", ReportListScreen, ReportScreen],

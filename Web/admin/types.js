@@ -29,5 +29,14 @@
  *   done: { conversations: number, messages: number, files: number }, error?: string }} Job
  */
 /** @typedef {{ device: string, service: string, outcome: string, reason?: string }} PushResult */
+/**
+ * @typedef {{ id: string, name: string, address: string, version: string, connections: number, isLeader: boolean,
+ *   isDraining: boolean, startedAt: string, lagSeconds: number }} NodeEntry
+ */
+/**
+ * The first node is the one that answers.
+ *
+ * @typedef {{ nodes: NodeEntry[], generation: string, busIsConnected: boolean }} Cluster
+ */
 
 export {};

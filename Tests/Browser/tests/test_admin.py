@@ -399,6 +399,7 @@ class push_receiver:
 SCREENSHOTS = os.environ.get("SCROLLBACK_SCREENSHOTS")
 SCREENS = {
     "overview": ["overview"],
+    "nodes": ["nodes"],
     "users": ["users"],
     "user": ["users", "alice"],
     "conversations": ["conversations"],
@@ -424,7 +425,8 @@ def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(world,
     admin = world.admin_page(**options).sign_in()
     for name, path in SCREENS.items():
         admin.open(*path)
-        shown = admin.page.locator("main .tile, main tbody th, main .fields, main .facts, main form.card").first
+        contents = "main .tile, main tbody th, main .fields, main .facts, main form.card, main .alone"
+        shown = admin.page.locator(contents).first
         expect(shown).to_be_visible()
         if name == "overview":
             expect(admin.page.locator(".tile").filter(has_text="Requests").locator(".value")).to_contain_text("/s")
