@@ -6,6 +6,7 @@ import { sentence } from "./parts/screen.js";
 import { BanScreen } from "./screens/bans.js";
 import { ConversationScreen } from "./screens/conversation.js";
 import { ConversationListScreen } from "./screens/conversations.js";
+import { DeliveryScreen } from "./screens/deliveries.js";
 import { NodeScreen } from "./screens/nodes.js";
 import { OverviewScreen } from "./screens/overview.js";
 import { PushScreen } from "./screens/push.js";
@@ -32,7 +33,7 @@ const screens = [
   ["reports", "Reports", ReportListScreen, ReportScreen],
   ["bans", "Bans", BanScreen],
   ["settings", "Settings", SettingsScreen],
-  ["webhooks", "Webhooks", WebhookScreen],
+  ["webhooks", "Webhooks", WebhookScreen, DeliveryScreen],
   ["push", "Push", PushScreen],
 ];
 

@@ -38,5 +38,9 @@
  *
  * @typedef {{ nodes: NodeEntry[], generation: string, busIsConnected: boolean }} Cluster
  */
+/**
+ * @typedef {{ number: number, delivery: string, replayOf?: string, event?: string, conversation?: string,
+ *   seq?: number, state: "pending" | "delivered", attempts: number, attemptedAt?: string, error?: string }} Delivery
+ */
 
 export {};

@@ -409,12 +409,15 @@ SCREENS = {
     "bans": ["bans"],
     "settings": ["settings"],
     "webhooks": ["webhooks"],
+    "deliveries": ["webhooks", "after"],
     "push": ["push"],
 }
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(world, look):
+    after = {"url": "http://127.0.0.1:1/", "secret": "0123456789abcdef"}
+    assert world.server.call("PUT", "/v1/settings", {"webhooks": {"after": after}})[0] == 200
     community(world)
     assert world.server.call("PUT", "/v1/bans/mei", {"reason": MARKUP})[0] == 204
     for user in ("alice", "bob"):

@@ -1,6 +1,12 @@
 """The screens of the admin page about the server itself: nodes, deliveries of webhooks, and the audit log."""
 
+import http.server
+import json
+import threading
+
 from playwright.sync_api import expect
+
+from harness.waiting import eventually
 
 MARKUP = "<img src=x onerror=alert(1)>"
 # A name that is written from right to left, before a number that is not.
@@ -107,3 +113,157 @@ def test_an_error_of_the_list_of_nodes_ends_with_the_next_answer(world):
     cluster.is_failing = False
     expect(admin.page.get_by_role("alert")).to_have_count(0)
     admin.check()
+
+
+# Deliveries of webhooks
+
+
+class Receiver:
+    """A program that receives events. It answers with `status`."""
+
+    def __init__(self):
+        self.status = 200
+        self.events = []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if receiver.status == 200:
+                    receiver.events += body["events"]
+                self.send_response(receiver.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.settings = {
+            "url": f"http://127.0.0.1:{self.server.server_port}/",
+            "secret": "0123456789abcdef",
+            "events": ["message"],
+        }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def deliveries(world, webhook="after"):
+    status, answer = world.server.call("GET", f"/v1/webhooks/{webhook}/deliveries")
+    assert status == 200, answer
+    return answer["deliveries"]
+
+
+def test_the_delivery_log_shows_failures_and_sends_events_again(world):
+    with Receiver() as receiver:
+        receiver.status = 500
+        webhooks = {"after": receiver.settings, "subscriptions": {"archive": receiver.settings}}
+        assert world.server.call("PUT", "/v1/settings", {"webhooks": webhooks})[0] == 200
+        world.server.group("crew", "alice")
+        world.server.send("alice", "group:crew", "Is the new sail here?")
+        for name in ("after", "archive"):
+            eventually(f"a delivery to {name} fails", lambda: "error" in deliveries(world, name)[0])
+
+        admin = world.admin_page().sign_in()
+        admin.open("webhooks")
+        for name in ("after", "archive"):
+            row = admin.row("The webhook answered with status 500.").filter(has_text=name)
+            expect(row).to_contain_text("failing")
+            expect(row).to_contain_text(receiver.settings["url"])
+        admin.check()
+        admin.page.get_by_role("link", name="after", exact=True).click()
+        admin.heading("Deliveries to after")
+        row = admin.row("group:crew")
+        expect(row).to_contain_text("pending")
+        expect(row).to_contain_text("The webhook answered with status 500.")
+        expect(admin.button("Send again")).to_have_count(0)
+
+        receiver.status = 200
+        eventually("the event is delivered", lambda: deliveries(world)[0]["state"] == "delivered")
+        admin.button("Refresh").click()
+        expect(row).to_contain_text("delivered")
+        admin.page.get_by_label("State").select_option("pending")
+        expect(admin.page.get_by_text("No delivery is here.")).to_be_visible()
+        admin.page.get_by_label("State").select_option("")
+
+        number = deliveries(world)[0]["number"]
+        first = deliveries(world)[0]["delivery"]
+        admin.button("Send again").click()
+        admin.confirm("Cancel")
+        assert len(deliveries(world)) == 1
+        admin.button("Send again").click()
+        admin.confirm("Send again")
+        admin.says("1 event is sent again.")
+        eventually("the event arrives again", lambda: [it for it in receiver.events if it.get("replayOf") == first])
+        expect(admin.row("sent again")).to_have_count(1)
+        # The server sends a repetition no third time.
+        expect(admin.button("Send again")).to_have_count(1)
+        admin.check()
+
+        admin.page.get_by_label("First number").fill(str(number + 1000))
+        admin.page.get_by_label("Last number").fill(str(number))
+        admin.button("Send again…").click()
+        admin.confirm("Send again")
+        expect(admin.page.locator(".field-error:visible")).to_contain_text("through")
+        expect(admin.page.get_by_label("Last number")).to_be_focused()
+        admin.page.get_by_label("First number").fill(str(number))
+        admin.page.get_by_label("Last number").fill(str(number + 1000))
+        admin.button("Send again…").click()
+        admin.confirm("Send again")
+        admin.says("1 event is sent again.")
+        expect(admin.row("sent again")).to_have_count(2)
+
+
+def test_the_delivery_log_shows_texts_of_others_as_text_and_more_pages(world):
+    admin = world.admin_page()
+    queries = []
+    entry = {"event": MARKUP, "conversation": f"group:{HEBREW}", "state": "pending", "attempts": 1200, "error": MARKUP}
+
+    def answer(route):
+        queries.append(route.request.url.partition("?")[2])
+        if "cursor=" in queries[-1]:
+            return route.fulfill(json={"deliveries": [entry | {"number": 1, "delivery": "a-1"}]})
+        return route.fulfill(json={"deliveries": [entry | {"number": 2, "delivery": "a-2"}], "cursor": "2"})
+
+    admin.page.route("**/v1/webhooks/archive/deliveries*", answer)
+    admin.sign_in()
+    admin.open("webhooks", "archive")
+    rows = admin.page.locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.locator("bdi").filter(has_text=MARKUP)).to_have_count(2)
+    expect(rows.locator("bdi").filter(has_text=HEBREW)).to_have_count(1)
+    expect(rows).to_contain_text("1,200")
+    admin.button("Show more").click()
+    expect(rows).to_have_count(2)
+    assert queries == ["limit=50", "cursor=2&limit=50"]
+    expect(admin.button("Show more")).to_be_hidden()
+    admin.check()
+
+
+def test_a_range_that_is_sent_again_in_part_says_where_it_ended(world):
+    admin = world.admin_page()
+    answers = [{"count": 100, "next": 301}, None]
+    bodies = []
+
+    def answer(route):
+        bodies.append(route.request.post_data_json)
+        result = answers.pop(0)
+        return route.fulfill(json=result) if result else route.fulfill(status=503, body="")
+
+    admin.page.route("**/v1/webhooks/archive/deliveries*", lambda route: route.fulfill(json={"deliveries": []}))
+    admin.page.route("**/v1/webhooks/archive/replay", answer)
+    admin.sign_in()
+    admin.open("webhooks", "archive")
+    admin.page.get_by_label("First number").fill("201")
+    admin.page.get_by_label("Last number").fill("900")
+    admin.button("Send again…").click()
+    admin.confirm("Send again")
+    expect(admin.page.get_by_role("alert")).to_contain_text("Not all events were sent again. ")
+    expect(admin.page.get_by_role("alert")).to_contain_text("The 100 events below number 301 are sent again.")
+    assert bodies == [{"from": 201, "through": 900}, {"from": 301, "through": 900}]
