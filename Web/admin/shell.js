@@ -3,6 +3,7 @@ import { AdminAPI, APIError } from "./api.js";
 import { append, button, link, make } from "./parts/dom.js";
 import { Field, input } from "./parts/field.js";
 import { sentence } from "./parts/screen.js";
+import { AuditScreen } from "./screens/audit.js";
 import { BanScreen } from "./screens/bans.js";
 import { ConversationScreen } from "./screens/conversation.js";
 import { ConversationListScreen } from "./screens/conversations.js";
@@ -32,6 +33,7 @@ const screens = [
   ["conversations", "Conversations", ConversationListScreen, ConversationScreen],
   ["reports", "Reports", ReportListScreen, ReportScreen],
   ["bans", "Bans", BanScreen],
+  ["audit", "Audit log", AuditScreen],
   ["settings", "Settings", SettingsScreen],
   ["webhooks", "Webhooks", WebhookScreen, DeliveryScreen],
   ["push", "Push", PushScreen],

@@ -42,5 +42,9 @@
  * @typedef {{ number: number, delivery: string, replayOf?: string, event?: string, conversation?: string,
  *   seq?: number, state: "pending" | "delivered", attempts: number, attemptedAt?: string, error?: string }} Delivery
  */
+/**
+ * @typedef {{ number: number, at: string, actor: string, key?: string, tokenIssuedAt?: string, action: string,
+ *   user?: string, conversation?: string, detail?: string }} Act
+ */
 
 export {};

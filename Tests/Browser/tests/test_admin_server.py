@@ -267,3 +267,80 @@ def test_a_range_that_is_sent_again_in_part_says_where_it_ended(world):
     expect(admin.page.get_by_role("alert")).to_contain_text("Not all events were sent again. ")
     expect(admin.page.get_by_role("alert")).to_contain_text("The 100 events below number 301 are sent again.")
     assert bodies == [{"from": 201, "through": 900}, {"from": 301, "through": 900}]
+
+
+# The audit log
+
+
+def test_the_audit_log_is_shown_and_filtered(world):
+    world.server.group("crew", "alice", "bob")
+    member = "/v1/conversations/group:crew/members/bob"
+    for method, path, body in (
+        ("PUT", member, {"role": "moderator"}),
+        ("PUT", "/v1/bans/mei", {"reason": "spam"}),
+        ("PUT", "/v1/settings", {"auditDays": 30}),
+    ):
+        status, answer = world.server.call(method, path, body)
+        assert status < 300, answer
+    admin = world.admin_page().sign_in()
+    admin.open("audit")
+    for action, texts in {
+        "Change a role": ["admin", "bob", "group:crew"],
+        "Ban": ["admin", "mei"],
+        "Change settings": ["admin", "auditDays"],
+    }.items():
+        for text in texts:
+            expect(admin.row(action)).to_contain_text(text)
+    # Signing in to the page issues a token.
+    expect(admin.row("Issue a token").first).to_contain_text("admin")
+    admin.check()
+
+    rows = admin.page.locator("tbody tr")
+    action = admin.page.get_by_label("Action")
+    action.select_option("ban")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("mei")
+    action.select_option("")
+    expect(admin.row("Change settings")).to_be_visible()
+    admin.page.get_by_label("Concerns the user").fill("bob")
+    admin.button("Search").click()
+    expect(admin.row("Ban")).to_have_count(0)
+    expect(admin.row("Change a role")).to_have_count(1)
+    admin.page.get_by_label("By the user").fill("alice")
+    admin.button("Search").click()
+    expect(admin.page.get_by_text("No act matches.")).to_be_visible()
+
+    admin.page.get_by_label("By the user").fill("a" * 200)
+    admin.button("Search").click()
+    expect(admin.page.locator(".field-error:visible")).to_contain_text("actor")
+    expect(admin.page.get_by_label("By the user")).to_be_focused()
+    admin.page.get_by_label("By the user").fill("")
+    admin.page.get_by_label("In the conversation").fill("group:none")
+    admin.button("Search").click()
+    expect(admin.page.get_by_role("alert")).to_contain_text('The list "Audit log" was not loaded. ')
+    admin.page.get_by_label("In the conversation").fill("group:crew")
+    admin.button("Search").click()
+    admin.row("Change a role").get_by_role("link", name="group:crew").click()
+    admin.heading("group:crew")
+
+
+def test_the_audit_log_offers_each_action_that_the_server_records(world):
+    admin = world.admin_page().sign_in()
+    admin.open("audit")
+    parameters = world.server.call("GET", "/openapi.json")[1]["paths"]["/v1/audit"]["get"]["parameters"]
+    recorded = next(it["schema"]["enum"] for it in parameters if it["name"] == "action")
+    offered = admin.page.get_by_label("Action").locator("option").evaluate_all("all => all.map((it) => it.value)")
+    assert offered == ["", *recorded]
+
+
+def test_the_audit_log_shows_unknown_actions_and_texts_as_text(world):
+    admin = world.admin_page()
+    texts = {"actor": HEBREW, "action": MARKUP, "detail": MARKUP, "key": "k1"}
+    act = {"number": 9, "at": "2026-11-28T00:00:00.000Z"} | texts
+    admin.page.route("**/v1/audit*", lambda route: route.fulfill(json={"acts": [act]}))
+    admin.sign_in()
+    admin.open("audit")
+    row = admin.row("k1")
+    expect(row.locator("bdi").filter(has_text=MARKUP)).to_have_count(2)
+    expect(row.get_by_role("link", name=HEBREW)).to_be_visible()
+    admin.check()
