@@ -29,3 +29,10 @@ export const rate = (value) => `${value >= 10 || value === 0 ? Math.round(value)
 
 /** @param {string | undefined} text A time of the server. */
 export const time = (text) => (text === undefined ? "" : dates.format(new Date(text)));
+
+/**
+ * A name inside of a text, which keeps its own direction of writing.
+ *
+ * @param {string} name
+ */
+export const isolated = (name) => `\u2068${name}\u2069`;

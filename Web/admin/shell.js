@@ -3,9 +3,12 @@ import { AdminAPI, APIError } from "./api.js";
 import { append, button, link, make } from "./parts/dom.js";
 import { Field, input } from "./parts/field.js";
 import { sentence } from "./parts/screen.js";
+import { AuditScreen } from "./screens/audit.js";
 import { BanScreen } from "./screens/bans.js";
 import { ConversationScreen } from "./screens/conversation.js";
 import { ConversationListScreen } from "./screens/conversations.js";
+import { DeliveryScreen } from "./screens/deliveries.js";
+import { NodeScreen } from "./screens/nodes.js";
 import { OverviewScreen } from "./screens/overview.js";
 import { PushScreen } from "./screens/push.js";
 import { ReportScreen } from "./screens/report.js";
@@ -25,12 +28,14 @@ import { WebhookScreen } from "./screens/webhooks.js";
  */
 const screens = [
   ["overview", "Overview", OverviewScreen],
+  ["nodes", "Nodes", NodeScreen],
   ["users", "Users", UserListScreen, UserScreen],
   ["conversations", "Conversations", ConversationListScreen, ConversationScreen],
   ["reports", "Reports", ReportListScreen, ReportScreen],
   ["bans", "Bans", BanScreen],
+  ["audit", "Audit log", AuditScreen],
   ["settings", "Settings", SettingsScreen],
-  ["webhooks", "Webhooks", WebhookScreen],
+  ["webhooks", "Webhooks", WebhookScreen, DeliveryScreen],
   ["push", "Push", PushScreen],
 ];
 

@@ -29,5 +29,22 @@
  *   done: { conversations: number, messages: number, files: number }, error?: string }} Job
  */
 /** @typedef {{ device: string, service: string, outcome: string, reason?: string }} PushResult */
+/**
+ * @typedef {{ id: string, name: string, address: string, version: string, connections: number, isLeader: boolean,
+ *   isDraining: boolean, startedAt: string, lagSeconds: number }} NodeEntry
+ */
+/**
+ * The first node is the one that answers.
+ *
+ * @typedef {{ nodes: NodeEntry[], generation: string, busIsConnected: boolean }} Cluster
+ */
+/**
+ * @typedef {{ number: number, delivery: string, replayOf?: string, event?: string, conversation?: string,
+ *   seq?: number, state: "pending" | "delivered", attempts: number, attemptedAt?: string, error?: string }} Delivery
+ */
+/**
+ * @typedef {{ number: number, at: string, actor: string, key?: string, tokenIssuedAt?: string, action: string,
+ *   user?: string, conversation?: string, detail?: string }} Act
+ */
 
 export {};

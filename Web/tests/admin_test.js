@@ -1,6 +1,25 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { clusterProblems, clusterSummary, nodeState } from "../admin/cluster.js";
 import { Metrics } from "../admin/metrics.js";
+
+/** @typedef {import("../admin/types.js").NodeEntry} NodeEntry */
+
+/** @param {Partial<NodeEntry>} [changes] @returns {NodeEntry} */
+function node(changes) {
+  return {
+    id: "1",
+    name: "n1",
+    address: "http://n1:8080",
+    version: "1.0",
+    connections: 1,
+    isLeader: false,
+    isDraining: false,
+    startedAt: "2026-11-28T00:00:00.000Z",
+    lagSeconds: 0.4,
+    ...changes,
+  };
+}
 
 /** @param {Record<string, number>} buckets @param {number} time */
 function histogram(buckets, time) {
@@ -47,4 +66,36 @@ Deno.test("A quantile since an earlier answer counts only later values, and all 
   const later = histogram({ "0.01": 100, "0.1": 110, "+Inf": 110 }, 1000);
   assert.equal(later.quantile("commit_seconds", 0.5, earlier), 0.1);
   assert.equal(later.quantile("commit_seconds", 0.5, later), 0.01);
+});
+
+Deno.test("The state of a node is draining, starting, behind or serving", () => {
+  assert.deepEqual(nodeState(node()), ["serving", "good"]);
+  assert.deepEqual(nodeState(node({ lagSeconds: 10 })), ["serving", "good"]);
+  assert.deepEqual(nodeState(node({ lagSeconds: 10.1 })), ["behind", "bad"]);
+  assert.deepEqual(nodeState(node({ address: "" })), ["starting", "quiet"]);
+  assert.deepEqual(nodeState(node({ isDraining: true, lagSeconds: 60 })), ["draining", "bad"]);
+});
+
+Deno.test("The summary of the nodes counts those that serve clients, and the clients of all", () => {
+  assert.equal(clusterSummary([node()]), "1 of 1 node serves clients. 1 client is connected.");
+  const nodes = [node(), node({ isDraining: true, connections: 2000 }), node({ address: "", connections: 0 })];
+  assert.equal(clusterSummary(nodes), "1 of 3 nodes serve clients. 2,001 clients are connected.");
+});
+
+Deno.test("Nodes without problems have none, and each problem is one sentence", () => {
+  const leader = node({ id: "2", name: "n2", isLeader: true });
+  assert.deepEqual(clusterProblems({ nodes: [node(), leader], generation: "1", busIsConnected: true }), []);
+  const problems = (/** @type {NodeEntry[]} */ nodes, busIsConnected = true) =>
+    clusterProblems({ nodes, generation: "1", busIsConnected }).map((text) => text.replace(/[\u2068\u2069]/g, "|"));
+  assert.deepEqual(problems([node()]), ["No node sends pushes, webhooks and scheduled messages."]);
+  assert.deepEqual(problems([node()], false), ["|n1| is not connected to NATS, and lists no other nodes."]);
+  assert.deepEqual(problems([leader, node({ isLeader: true })]), [
+    "2 nodes send pushes, webhooks and scheduled messages.",
+  ]);
+  assert.deepEqual(problems([leader, node({ lagSeconds: 90 })]), [
+    "|n1| has not read from the database for over 10 seconds.",
+  ]);
+  assert.deepEqual(problems([leader, node({ name: "n2" })]), [
+    "2 nodes have the name |n2|. Start them with different --node-name.",
+  ]);
 });

@@ -399,6 +399,7 @@ class push_receiver:
 SCREENSHOTS = os.environ.get("SCROLLBACK_SCREENSHOTS")
 SCREENS = {
     "overview": ["overview"],
+    "nodes": ["nodes"],
     "users": ["users"],
     "user": ["users", "alice"],
     "conversations": ["conversations"],
@@ -406,8 +407,10 @@ SCREENS = {
     "reports": ["reports"],
     "report": ["reports", "1"],
     "bans": ["bans"],
+    "audit": ["audit"],
     "settings": ["settings"],
     "webhooks": ["webhooks"],
+    "deliveries": ["webhooks", "after"],
     "push": ["push"],
 }
 
@@ -423,13 +426,20 @@ def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(world,
         options["color_scheme"] = "dark" if look == "dark" else "light"
     admin = world.admin_page(**options).sign_in()
     for name, path in SCREENS.items():
+        if name == "webhooks":
+            after = {"url": "http://127.0.0.1:1/", "secret": "0123456789abcdef"}
+            assert world.server.call("PUT", "/v1/settings", {"webhooks": {"after": after}})[0] == 200
+            world.server.send("alice", CREW, "The webhook does not receive this message.")
         admin.open(*path)
-        shown = admin.page.locator("main .tile, main tbody th, main .fields, main .facts, main form.card").first
+        contents = "main .tile, main tbody th, main .fields, main .facts, main form.card, main .alone"
+        shown = admin.page.locator(contents).first
         expect(shown).to_be_visible()
         if name == "overview":
             expect(admin.page.locator(".tile").filter(has_text="Requests").locator(".value")).to_contain_text("/s")
         if name == "users":
             expect(admin.row("mei")).to_contain_text(MARKUP)
+        if name in ("webhooks", "deliveries"):
+            expect(admin.page.locator("main tbody tr")).to_have_count(1)
         if name == "report":
             expect(admin.page.locator(".message").nth(2)).to_contain_text(HOSTILE)
         admin.check()

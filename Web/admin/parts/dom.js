@@ -75,3 +75,10 @@ export function facts(rows) {
  * @param {"good" | "bad" | "quiet"} kind
  */
 export const badge = (text, kind) => make("span", { class: `badge ${kind}` }, text);
+
+/**
+ * A name or a text of another program, which keeps its own direction of writing.
+ *
+ * @param {string} text
+ */
+export const bdi = (text) => make("bdi", {}, text);

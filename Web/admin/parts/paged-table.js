@@ -2,6 +2,7 @@
 import { button, make } from "./dom.js";
 
 /** @typedef {import("./dom.js").Child} Child */
+/** @typedef {import("./field.js").Field} Field */
 /** @typedef {import("./screen.js").Screen} Screen */
 
 /**
@@ -10,6 +11,7 @@ import { button, make } from "./dom.js";
  * @property {string} caption
  * @property {string} empty What to show without rows.
  * @property {[title: string, cell: (row: Row) => Child | Child[]][]} columns
+ * @property {Field[]} [fields] The filters, which show an error of the server that names them.
  * @property {(cursor: string | undefined, signal: AbortSignal) => Promise<{ rows: Row[], cursor?: string }>} load
  */
 
@@ -64,6 +66,7 @@ export class PagedTable {
     const page = await this.screen.run(
       `The list "${this.options.caption}" was not loaded.`,
       () => this.options.load(this.#cursor, this.screen.signal),
+      this.options.fields,
     );
     // A later request, such as a new search, replaces this one.
     if (!page || load !== this.#loads) return;

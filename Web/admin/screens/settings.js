@@ -52,6 +52,12 @@ const groups = [
       kind: "switch",
       help: "Whether a recalled or deleted message no longer counts as unread.",
     },
+    {
+      name: "auditDays",
+      title: "Audit log",
+      kind: "days",
+      help: "How many days the acts of administrators and moderators are stored.",
+    },
   ]],
   ["Features", [
     { name: "readReceipts", title: "Read receipts", kind: "switch", help: "Members see who has read a message." },

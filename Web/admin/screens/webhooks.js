@@ -1,9 +1,10 @@
-// The two webhooks, and how many events wait for the second one.
+// The webhook before a message, those for events, and how their deliveries go.
 import { count } from "../format.js";
 import { Metrics } from "../metrics.js";
 import { confirm } from "../parts/confirm.js";
 import { badge, button, facts, make } from "../parts/dom.js";
 import { Screen } from "../parts/screen.js";
+import { eventWebhookTable } from "./event-webhooks.js";
 import { changes, nested, settingField, valueAt } from "./setting-field.js";
 
 /** @typedef {import("../types.js").Settings} Settings */
@@ -54,13 +55,26 @@ const webhooks = [
 export class WebhookScreen extends Screen {
   #queue = make("div", { class: "card" });
   #forms = make("div", {});
+  /** @type {Settings} */
+  #settings = {};
+  #events = eventWebhookTable(this, () => this.#settings);
 
   titleText() {
     return "Webhooks";
   }
 
   build() {
-    this.append(this.#queue, this.#forms);
+    this.append(
+      this.#queue,
+      make(
+        "section",
+        {},
+        make("h2", {}, "Deliveries"),
+        this.#events.element,
+        make("p", { class: "help" }, "The name of a webhook leads to its delivery log."),
+      ),
+      this.#forms,
+    );
     this.#load();
   }
 
@@ -75,6 +89,8 @@ export class WebhookScreen extends Screen {
         ["Failed requests since the start", count(metrics.sum("webhook_failures_total"))],
       ]));
       this.#forms.replaceChildren(...webhooks.map((webhook) => this.#form(webhook, settings)));
+      this.#settings = settings;
+      await this.#events.reload();
     });
   }
 
