@@ -125,6 +125,14 @@ def start_server(name):
     os.symlink(folder, os.path.join(COPY, ".build", f"test-{name}"))
 
 
+def find_chat_logs():
+    """Sets the folder of the chat logs, which tests look for beside the repository and would not find from the copy."""
+    for parent in (ROOT, os.path.dirname(ROOT)):
+        folder = os.path.join(parent, "shared", "data", "chatlogs")
+        if os.path.isdir(folder):
+            os.environ.setdefault("SCROLLBACK_CHATLOGS", folder)
+
+
 def build():
     return run(["swift", "build", "--build-tests", "--scratch-path", BUILD], COPY)
 
@@ -253,6 +261,7 @@ def main():
     os.makedirs(COPY)
     pack = "tar -C {} --exclude=.build --exclude='.build-*' --exclude=.git -cf - . | tar -C {} -xf -".format(ROOT, COPY)
     subprocess.run(pack, shell=True, check=True)
+    find_chat_logs()
     install_stand_ins()
     start_server("postgres")
     start_server("s3")

@@ -37,21 +37,20 @@ struct RecentsProfilesTests {
         server.goOffline("alice")
         for await state in alice.connection where state != .online { break }
         try await alice.recents.add(.direct("bob"))
-        var views = alice.recents.views().makeAsyncIterator()
-        func nextTitle() async -> String? {
-            await views.next().flatMap { view in view.conversations.first.map { view.title(of: $0) } }
+        let views = alice.recents.views()
+        for await view in views {
+            #expect(view.conversations.map { view.title(of: $0) } == ["bob"])
+            break
         }
-        #expect(await nextTitle() == "bob")
         server.goOnline("alice")
-        while let title = await nextTitle(), title != "Bob" {}
+        for await view in views where view.profiles["bob"]?.name == "Bob" { break }
         server.goOffline("alice")
         for await state in alice.connection where state != .online { break }
         try await server.setName("Robert", of: "bob")
         // A profile is loaded again after an hour.
         server.advance(by: 2 * 3600)
         server.goOnline("alice")
-        while let title = await nextTitle(), title != "Robert" {}
-        #expect(try await alice.recents.view().profiles["bob"]?.name == "Robert")
+        for await view in views where view.conversations.map({ view.title(of: $0) }) == ["Robert"] { break }
         await server.close()
     }
 }
