@@ -52,6 +52,8 @@ struct MovingTests {
         try #require(try await eventually { held.heldCount == 1 })
         let before = hellos(server, "alice")
         server.askToMove("alice", within: 3_600_000)
+        // The answer arrives after the request to move.
+        _ = try await alice.blockedUsers()
         // The moment to move is almost certainly over, but not the hour in which the client must move.
         server.advance(by: 3_590)
         _ = try await alice.blockedUsers()
