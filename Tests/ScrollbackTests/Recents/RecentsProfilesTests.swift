@@ -42,6 +42,8 @@ struct RecentsProfilesTests {
             #expect(view.conversations.map { view.title(of: $0) } == ["bob"])
             break
         }
+        // Without a connection, the requests of the stream and of this call end at once.
+        _ = try await alice.profiles(of: ["bob"])
         server.goOnline("alice")
         for await view in views where view.profiles["bob"]?.name == "Bob" { break }
         server.goOffline("alice")
