@@ -99,7 +99,7 @@ struct RecentsSnippets {
 
     @MainActor
     func use(list: RecentsModel, chat: TimelineModel, show: Show<Any>) async throws {
-        show(list.conversations.map(\.unread))  // Also list.totals, list.hasMore and list.hasLoadedAll.
+        show(list.conversations.map(\.unread))  // Also list.profiles, list.totals, list.hasMore and list.hasLoadedAll.
         if list.hasMore { try await list.loadMore() }
         try await list.setPinned(true, .group("swift"))
         try await list.markRead([.group("swift")])
