@@ -17,6 +17,8 @@ package final class Engine: Sendable {
     package let checkpoints: Checkpoints
     let directoryCursors: DirectoryCursors
     let clockJumps = Mutex(ClockJumps())
+    /// Replaces the secret that signs tokens, which the engine does not know.
+    let secretRotation = Mutex<(@Sendable (_ overlap: TimeInterval) throws -> SecretRotation)?>(nil)
     package let media: any MediaStore
     package let index: any MessageIndex
     package let limits: Limits

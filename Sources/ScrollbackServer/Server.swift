@@ -110,8 +110,12 @@ package struct Server: Sendable {
         try pushCredentials?.load(into: engine, logger: logger)
         let tokens = try await TokenService(
             directory: options.directory, trust: options.tokenTrust,
-            download: .overHTTP(trustingAlso: options.tokenAuthorities))
+            download: .overHTTP(trustingAlso: options.tokenAuthorities), isShared: nodes != nil)
         self.tokens = tokens
+        try await nodes?.readKeys(for: tokens)
+        let rotator = SecretRotator(
+            nodes?.store ?? SecretsFile(in: options.directory), isShared: nodes != nil)
+        engine.onSecretRotation { try rotator.rotate(own: tokens.encodedSecrets(), overlap: $0) }
         await tokens.reloadIfChanged(logger: logger)
         metrics.observe(tokens)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
@@ -179,6 +183,8 @@ package struct Server: Sendable {
             services.append(
                 NodeService(
                     engine: engine, node: nodes.node, store: nodes.store, threads: diskThreads, logger: logger))
+            services.append(
+                SharedSecretsService(tokens: tokens, store: nodes.store, threads: diskThreads, logger: logger))
         }
         if let store = store as? SQLiteStore, let media = media as? any ReencryptableMediaStore {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
@@ -282,6 +288,8 @@ private struct Housekeeping: Service {
                 if engine.node == nil { engine.checkClocks(date: Date(), uptime: start.duration(to: .now)) }
                 certificates?.reloadIfChanged(logger: logger)
                 await tokens.reloadIfChanged(logger: logger)
+                let retired = tokens.retiredKeys()
+                if !retired.isEmpty { engine.closeConnections(ofRetired: retired) }
                 pushCredentials?.reloadIfChanged(engine, logger: logger)
             }
         }

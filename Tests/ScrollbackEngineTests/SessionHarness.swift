@@ -144,13 +144,16 @@ final class SessionHarness: Sendable {
     /// The pools that work was offloaded to, in order.
     var usedPools: [WorkPool] { used.pools.withLock { $0 } }
 
-    /// Verifies a token: `USER`, `USER for SECONDS`, `admin USER`, `old` or `forged`.
+    /// Verifies a token: `USER`, `USER for SECONDS`, `USER of KEY`, `admin USER`, `old` or `forged`.
     private static func verify(_ token: String, now: Date) -> SessionServices.Verified {
         let words = token.split(separator: " ").map(String.init)
         switch (words.count, words[0]) {
         case (1, "old"): return .failure(ChatError(.tokenExpired, "The token expired."))
         case (1, "forged"): return .failure(ChatError(.invalidToken, "The signature is invalid."))
         case (2, "admin"): return .success((Caller(user: UserID(known: words[1]), isAdmin: true), nil))
+        case (3, let user) where words[1] == "of":
+            let token = TokenSource(key: words[2], issuedAt: now)
+            return .success((Caller(user: UserID(known: user), token: token), nil))
         case (3, let user):
             return .success((Caller(user: UserID(known: user)), now.addingTimeInterval(Double(words[2]) ?? 0)))
         default: return .success((Caller(user: UserID(known: words[0])), nil))

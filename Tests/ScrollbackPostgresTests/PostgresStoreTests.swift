@@ -280,6 +280,15 @@ import Testing
         #expect(try second.secrets(orStore: [3]) == [1, 2])
     }
 
+    @Test func `Keys are replaced only if no other node has replaced them`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        #expect(try first.secrets(orStore: [1, 2]) == [1, 2])
+        #expect(try second.replaceSecrets([1, 2], by: [3]))
+        #expect(try !first.replaceSecrets([1, 2], by: [4]))
+        #expect(try first.secrets(orStore: [5]) == [3])
+    }
+
     @Test func `One node leads, and another one takes over when it closes`() throws {
         let url = try database.makeSchema()
         let (first, second) = (try openShared(url), try openShared(url))

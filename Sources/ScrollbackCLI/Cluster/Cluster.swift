@@ -3,7 +3,7 @@ import ArgumentParser
 struct Cluster: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
-        abstract: "Show and stop the nodes that share a database, and renew its generation.",
+        abstract: "Show and stop the nodes that share a database, renew its generation, and rotate secrets.",
         discussion: """
             Every command requires an administrator token: the one of --key-file, of SCROLLBACK_ADMIN_KEY, or of the \
             data directory. --server can be the URL of any node, or of the load balancer.
@@ -12,5 +12,5 @@ struct Cluster: AsyncParsableCommand {
               scrollback cluster drain n1
               until scrollback cluster status --nodes 3; do sleep 1; done
             """,
-        subcommands: [ClusterStatus.self, ClusterDrain.self, ClusterRenewGeneration.self])
+        subcommands: [ClusterStatus.self, ClusterDrain.self, ClusterRenewGeneration.self, ClusterRotateSecret.self])
 }

@@ -11,7 +11,8 @@ struct Token: AsyncParsableCommand {
         abstract: "Print a token signed with the data directory's secret.",
         discussion: """
             With --rotate, a new secret signs this and all later tokens. Tokens of the old secret remain valid for \
-            --overlap days. The administrator token is renewed. A running server loads the new secret automatically.
+            --overlap days. The administrator token is renewed. A running server loads the new secret automatically, \
+            but nodes that share a database replace it by theirs. Use `scrollback cluster rotate-secret` for them.
 
             By default, a token has all scopes of a user. --scope limits it: read, write (messages), manage \
             (conversations and members), account (the user's own data). For a token that can only read and send \
@@ -35,7 +36,7 @@ struct Token: AsyncParsableCommand {
     var rotate = false
 
     @Option(help: "The number of days for which tokens of the old secret remain valid, 0...366.")
-    var overlap = 30
+    var overlap = SecretRotator.standardOverlapDays
 
     @Option(help: "The data directory.")
     var data = "./scrollback-data"
@@ -50,7 +51,13 @@ struct Token: AsyncParsableCommand {
         guard (1...366).contains(days) || days == 0 && admin else {
             throw ValidationError("--days must be in 1...366, or 0 with --admin.")
         }
-        guard (0...366).contains(overlap) else { throw ValidationError("--overlap must be in 0...366.") }
+        try Self.check(overlap: overlap)
+    }
+
+    static func check(overlap: Int) throws {
+        guard SecretRotator.overlapDays.contains(overlap) else {
+            throw ValidationError("--overlap must be in \(SecretRotator.overlapDays).")
+        }
     }
 
     func run() async throws {

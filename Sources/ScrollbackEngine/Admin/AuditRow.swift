@@ -26,6 +26,7 @@ package struct AuditRow: Hashable, Sendable {
         case deleteHook = "delete-hook"
         case drainNode = "drain-node"
         case renewGeneration = "renew-generation"
+        case rotateSecret = "rotate-secret"
     }
 
     /// The entry's number; 0 before it is stored.

@@ -166,10 +166,10 @@ package final class Hub: Sendable {
     /// The number of connections whose users are known.
     var openConnectionCount: Int { connectionsByUser.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-    /// Closes all connections.
-    func closeAll(_ reason: CloseReason, _ text: String) {
+    /// Closes all connections, or some of them.
+    func closeAll(_ reason: CloseReason, _ text: String, where isIncluded: (any Connection) -> Bool = { _ in true }) {
         let all = connectionsByUser.withLock { $0.values.flatMap(\.self) }
-        for connection in all { connection.close(reason, text) }
+        for connection in all where isIncluded(connection) { connection.close(reason, text) }
     }
 
     private func publish(_ event: Event) {

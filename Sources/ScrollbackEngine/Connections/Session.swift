@@ -186,6 +186,9 @@ package final class Session: Connection {
         }
     }
 
+    /// The ID of the key that signed the token, if the session is open and the token has one.
+    var tokenKey: String? { caller?.token?.key }
+
     // MARK: Frames
 
     /// Processes a frame.

@@ -28,7 +28,7 @@ package enum OperationRegistry {
         GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
         PutIncomingWebhook.self, ListIncomingWebhooks.self, ReplaceIncomingWebhookSecret.self,
         DeleteIncomingWebhook.self,
-        ListAudit.self, ListNodes.self, DrainNode.self, RenewGeneration.self,
+        ListAudit.self, ListNodes.self, DrainNode.self, RenewGeneration.self, RotateSecret.self,
     ]
 
     private static let messages: [any Executable.Type] = [

@@ -4,8 +4,8 @@ import ScrollbackModel
 
 /// The secrets that sign the server's own tokens, in the file `secrets.json` of the data directory.
 ///
-/// The newest key signs. Older keys verify tokens until they retire, so that rotating the keys does not invalidate
-/// tokens.
+/// The newest key signs, unless it is only accepted yet. Older keys verify tokens until they retire, so that rotating
+/// the keys does not invalidate tokens.
 package struct SigningKeys: Codable, Sendable {
     package var keys: [Key]
     /// The key that authenticates clients' checkpoints, encoded as base64.
@@ -19,8 +19,16 @@ package struct SigningKeys: Codable, Sendable {
         /// 32 random bytes, encoded as base64.
         package var secret: String
         package var createdAt: Date
-        /// The time after which the key is no longer accepted, or `nil` for the current key.
+        /// The time from which the key signs, or `nil` for a key that signs since it was made.
+        ///
+        /// Until then, servers only accept its tokens.
+        package var signsAt: Date?
+        /// The time after which the key is no longer accepted, or `nil` for the newest key.
         package var retiresAt: Date?
+
+        func isAccepted(at now: Date) -> Bool { retiresAt.map { now < $0 } ?? true }
+
+        func maySign(at now: Date) -> Bool { isAccepted(at: now) && signsAt.map { $0 <= now } ?? true }
     }
 
     private static func makeKey(now: Date) -> Key {
@@ -88,12 +96,32 @@ package struct SigningKeys: Codable, Sendable {
     ///
     /// Tokens of the existing keys remain valid for `overlap` seconds.
     package mutating func rotate(overlap: TimeInterval, now: Date = Date()) {
-        checkpointSecret = Data(checkpointKey).base64EncodedString()
-        keys.removeAll { key in key.retiresAt.map { $0 <= now } ?? false }
-        for index in keys.indices where keys[index].retiresAt == nil {
-            keys[index].retiresAt = now.addingTimeInterval(overlap)
+        add(Self.makeKey(now: now), retiringOthersAt: now.addingTimeInterval(overlap), now: now)
+    }
+
+    /// Adds a key that is accepted from now on and signs later.
+    ///
+    /// - Parameter retirement: When the key that signs until then is no longer accepted.
+    /// - Returns: The ID of the key.
+    /// - Throws: `conflict` if an earlier key does not sign yet.
+    mutating func add(signingAt start: Date, retiringOthersAt retirement: Date, now: Date) throws(ChatError) -> String {
+        if let waiting = keys.compactMap(\.signsAt).max(), waiting > now {
+            throw ChatError(
+                .conflict,
+                "The secret was just replaced: the new one signs from \(waiting.iso8601) on. To replace it again, "
+                    + "repeat the request after that.")
         }
-        keys.append(Self.makeKey(now: now))
+        var key = Self.makeKey(now: now)
+        key.signsAt = start
+        add(key, retiringOthersAt: retirement, now: now)
+        return key.kid
+    }
+
+    private mutating func add(_ key: Key, retiringOthersAt retirement: Date, now: Date) {
+        checkpointSecret = Data(checkpointKey).base64EncodedString()
+        keys.removeAll { !$0.isAccepted(at: now) }
+        for index in keys.indices where keys[index].retiresAt == nil { keys[index].retiresAt = retirement }
+        keys.append(key)
     }
 
     package func save(in directory: URL) throws {

@@ -14,13 +14,20 @@ package final class TokenService: Sendable {
     private let trust: TokenTrust?
     private let download: KeyDownload
     private let clock: @Sendable () -> Date
+    /// Whether other nodes use the same secrets, which ``useShared(_:readAt:)`` passes.
+    private let isShared: Bool
+    private let uptime: @Sendable () -> ContinuousClock.Instant
     private let fetcher: KeyFetcher
     private let state: Mutex<State>
 
     private struct State {
-        var keys: SigningKeys
+        var secrets: TokenSecrets
         var collection: JWTKeyCollection
         var modifiedAt: Date?
+        /// The secrets that all nodes use, as `secrets.json` has them.
+        var shared: [UInt8]?
+        /// The ID of the secret that signed at the last check of the administrator token.
+        var keyOfAdmin: String?
         /// The external keys, and the content of the files at the last check.
         ///
         /// If new files are invalid, the previous keys remain.
@@ -70,11 +77,17 @@ package final class TokenService: Sendable {
     ///   - trust: Settings for external tokens, or `nil` to accept only the server's own tokens.
     ///   - download: Downloads the keys if `trust` has their URL. If the first download fails, the service refuses
     ///     external tokens until one succeeds.
+    ///   - isShared: Whether other nodes use the same secrets. Then the service signs nothing before
+    ///     ``useShared(_:readAt:)``.
     ///   - clock: Returns the current time.
+    ///   - uptime: Returns the time of a monotonic clock.
     package init(
-        directory: URL, trust: TokenTrust? = nil, download: KeyDownload = .overHTTP(),
-        clock: @escaping @Sendable () -> Date = { Date() }
+        directory: URL, trust: TokenTrust? = nil, download: KeyDownload = .overHTTP(), isShared: Bool = false,
+        clock: @escaping @Sendable () -> Date = { Date() },
+        uptime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) async throws {
+        self.isShared = isShared
+        self.uptime = uptime
         self.directory = directory
         self.trust = trust
         self.download = download
@@ -82,7 +95,9 @@ package final class TokenService: Sendable {
         fetcher = KeyFetcher(clock: clock)
         let keys = try SigningKeys.open(in: directory, now: clock())
         let collection = await Self.collection(of: keys)
-        var state = State(keys: keys, collection: collection, modifiedAt: Self.modificationDate(of: directory))
+        var state = State(
+            secrets: TokenSecrets(keys, isShared: isShared), collection: collection,
+            modifiedAt: Self.modificationDate(of: directory))
         state.issuer = trust?.issuer
         if case .files(let path)? = trust?.keys {
             let files = try KeyFile.all(at: path)
@@ -140,6 +155,7 @@ package final class TokenService: Sendable {
             return state.unloggedKeys
         }
         keys?.log(logger)
+        await renewAdminKey(logger)
     }
 
     private func logFailure(_ fault: String?, of what: String, _ logger: Logger) {
@@ -155,13 +171,74 @@ package final class TokenService: Sendable {
     }
 
     private func reloadSecrets() async throws {
+        guard !isShared else { return }
         let modifiedAt = Self.modificationDate(of: directory)
         guard modifiedAt != state.withLock({ $0.modifiedAt }) else { return }
         let keys = try SigningKeys.open(in: directory)
         let collection = await Self.collection(of: keys)
         state.withLock { state in
-            (state.keys, state.collection, state.modifiedAt) = (keys, collection, modifiedAt)
+            state.secrets.replace(by: keys)
+            (state.collection, state.modifiedAt) = (collection, modifiedAt)
             state.keysChanged()
+        }
+    }
+
+    /// Uses the secrets that all nodes share, and writes them to `secrets.json`.
+    ///
+    /// - Parameters:
+    ///   - bytes: The secrets, as ``SecretsStore`` returned them.
+    ///   - start: When their reading began.
+    /// - Returns: Whether it undid a change of the file that did not come from the other nodes.
+    /// - Throws: An error if the secrets can't be decoded, or the file can't be written. In the second case, they are
+    ///   in use.
+    @discardableResult
+    package func useShared(_ bytes: [UInt8], readAt start: ContinuousClock.Instant) async throws -> Bool {
+        let keys = try SigningKeys(decoding: bytes)
+        let modifiedAt = Self.modificationDate(of: directory)
+        let isSame = state.withLock { state in
+            guard state.shared == bytes, state.modifiedAt == modifiedAt else { return false }
+            state.secrets.read(keys, at: start)
+            return true
+        }
+        if isSame { return false }
+        let isOnlyFile = state.withLock { $0.shared == bytes }
+        let collection = await Self.collection(of: keys)
+        state.withLock { state in
+            state.secrets.read(keys, at: start)
+            (state.collection, state.shared) = (collection, nil)
+            state.keysChanged()
+        }
+        try keys.save(in: directory)
+        state.withLock { state in
+            (state.shared, state.modifiedAt) = (bytes, Self.modificationDate(of: directory))
+        }
+        return isOnlyFile
+    }
+
+    /// The contents of `secrets.json` with the secrets in use.
+    package func encodedSecrets() throws -> [UInt8] { try state.withLock { $0.secrets.keys }.encoded() }
+
+    /// Returns the IDs of the secrets that have retired within the last minute; call this every few seconds.
+    func retiredKeys() -> Set<String> {
+        let now = clock()
+        return state.withLock { $0.secrets.retiredKeys(at: now) }
+    }
+
+    /// Replaces the administrator token of the data directory when a secret signs that ``SecretRotator`` made.
+    private func renewAdminKey(_ logger: Logger) async {
+        guard let key = try? signer().key, key.signsAt != nil else { return }
+        let isNew = state.withLock { state in
+            defer { state.keyOfAdmin = key.kid }
+            return state.keyOfAdmin != key.kid
+        }
+        guard isNew, let old = AdminKey.key(in: directory), old != key.kid else { return }
+        do {
+            try await AdminKey.write(in: directory, self)
+            logger.notice("A new secret signs tokens. The administrator token in admin.key is replaced.")
+        } catch {
+            logger.error(
+                "Can't replace the administrator token in admin.key. Make one with `scrollback token admin --admin`.",
+                metadata: ["reason": "\(ChatError(wrapping: error).message)"])
         }
     }
 
@@ -242,11 +319,14 @@ package final class TokenService: Sendable {
     }
 
     private func sign(_ claims: Claims) async throws -> String {
-        let (keys, collection) = state.withLock { ($0.keys, $0.collection) }
-        guard let key = keys.keys.last(where: { $0.retiresAt == nil }) else {
-            throw ChatError(.internalError, "secrets.json has no active signing key.")
-        }
+        let (key, collection) = try signer()
         return try await collection.sign(claims, kid: JWKIdentifier(string: key.kid))
+    }
+
+    /// Returns the secret that signs, with the collection that contains it.
+    private func signer() throws(ChatError) -> (key: SigningKeys.Key, collection: JWTKeyCollection) {
+        let (secrets, collection) = state.withLock { ($0.secrets, $0.collection) }
+        return (try secrets.signingKey(at: clock(), uptime: uptime()), collection)
     }
 
     // MARK: Verifying
@@ -305,8 +385,8 @@ package final class TokenService: Sendable {
 
     private func check(_ claims: Claims, _ kid: String, allowsExpired: Bool) throws(ChatError) {
         let now = clock()
-        let key = state.withLock { state in state.keys.keys.first { $0.kid == kid } }
-        guard let key, key.retiresAt.map({ now < $0 }) ?? true else {
+        let key = state.withLock { state in state.secrets.keys.keys.first { $0.kid == kid } }
+        guard let key, key.isAccepted(at: now) else {
             throw ChatError(.invalidToken, "The token's key is retired. Get a new token.")
         }
         if !allowsExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
@@ -336,11 +416,13 @@ package final class TokenService: Sendable {
             guard let kid = header.kid else {
                 throw ChatError(.invalidToken, "The token has no kid. Get a new one.")
             }
-            let (collection, isKnown) = state.withLock { state in
-                (state.collection, state.keys.keys.contains { $0.kid == kid })
-            }
+            let (collection, secrets) = state.withLock { ($0.collection, $0.secrets) }
             // For an unknown `kid`, JWTKit would try its first key.
-            guard isKnown else { throw Self.invalidTokenError }
+            guard secrets.keys.keys.contains(where: { $0.kid == kid }) else {
+                // Another node may sign with a secret that this one could not read yet.
+                try secrets.checkAreCurrent(uptime: uptime())
+                throw Self.invalidTokenError
+            }
             return .own(try await claims(of: token, by: collection), kid: kid)
         }
         guard let trust, let algorithm = KeyAlgorithm(named: header.algorithm) else { throw Self.invalidTokenError }

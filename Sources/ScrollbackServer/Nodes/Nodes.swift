@@ -23,6 +23,12 @@ struct Nodes {
         try SigningKeys(decoding: shared).save(in: directory)
     }
 
+    /// Reads the keys that all nodes use, and lets the tokens use them.
+    func readKeys(for tokens: TokenService) async throws {
+        let start = ContinuousClock.now
+        try await tokens.useShared(store.secrets(orStore: tokens.encodedSecrets()), readAt: start)
+    }
+
     /// Connects to the bus.
     func connect(_ options: ServerOptions) throws -> NATSBus? {
         guard let url = options.busURL else { return nil }

@@ -46,6 +46,8 @@ private struct RouteCase: Sendable {
         "GET /v1/admin/nodes": RouteCase("/v1/admin/nodes", status: 409...409),
         "POST /v1/admin/nodes/{node}/drain": RouteCase("/v1/admin/nodes/1/drain", status: 409...409),
         "POST /v1/admin/generation": RouteCase("/v1/admin/generation", #"{"generation":"1"}"#, status: 409...409),
+        // A valid request would replace the secret of the server that all tests share.
+        "POST /v1/admin/secret": RouteCase("/v1/admin/secret", #"{"overlapDays":367}"#, status: 422...422),
         "GET /v1/admin/jobs/{id}": RouteCase("/v1/admin/jobs/999999", status: 404...404),
         "GET /v1/blocks": RouteCase("/v1/blocks"),
         "PUT /v1/blocks/{user}": RouteCase("/v1/blocks/{OTHER}"),

@@ -79,6 +79,9 @@ extension WireScript {
         <<- || alice>> GET /v1/admin/nodes
         alice <<POST /v1/admin/nodes/1/drain || POST /v1/admin/generation {"generation":"1"}>>
         root <<POST /v1/admin/nodes/n1/drain || POST /v1/admin/generation {} || POST /v1/admin/generation not JSON>>
+        # Secrets
+        <<- || alice || root>> POST /v1/admin/secret {"overlapDays":367}
+        root POST /v1/admin/secret {"overlapDays":"7"}
         # Erasure
         dave PUT /v1/users/dave {"name":"Dave"}
         root DELETE /v1/users/dave?messages=erase => job:id
