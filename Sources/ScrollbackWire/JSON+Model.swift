@@ -34,6 +34,15 @@ extension JSONReader {
 
     private static let largestCounter: Int64 = 1 << 53 - 1
 
+    /// Reads a sequence number or a revision that a client sent.
+    ///
+    /// - Throws: `invalid-parameter` if the number is negative.
+    package mutating func nonnegativeInteger() throws(ChatError) -> Int64 {
+        let number = try integer()
+        guard number >= 0 else { throw mismatch("0 or above") }
+        return number
+    }
+
     /// Reads a JSON object of the application.
     package mutating func rawObject(_ parameter: String) throws(ChatError) -> RawJSON {
         let json = try raw()

@@ -78,7 +78,7 @@ extension ReadMark {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "conversation": conversation = try value.conversation()
-            case "seq": seq = try value.integer()
+            case "seq": seq = try value.nonnegativeInteger()
             case "epoch": epoch = try value.epoch()
             case "userRev": userRev = try value.null() ? nil : value.integer()
             default: try value.skip()

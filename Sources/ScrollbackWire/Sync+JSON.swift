@@ -125,16 +125,15 @@ extension LogPosition {
             switch name {
             case "conversation": conversation = try value.conversation()
             case "epoch": epoch = try value.epoch()
-            case "view": view = try value.integer()
-            case "seq": seq = try value.integer()
-            case "rev": rev = try value.integer()
+            case "view": view = try value.nonnegativeInteger()
+            case "seq": seq = try value.nonnegativeInteger()
+            case "rev": rev = try value.nonnegativeInteger()
             default: try value.skip()
             }
         }
         self.init(
             conversation: try conversation.required("conversation"), epoch: try epoch.required("epoch"), view: view,
             seq: try seq.required("seq"), rev: rev)
-        guard self.seq >= 0 else { throw .invalidParameter("seq", "must be 0 or above") }
     }
 }
 

@@ -374,11 +374,23 @@ struct ToleranceTests {
         #expect(refusal(of: SyncConversations.self, positions(100)) == nil)
         #expect(refusal(of: SyncConversations.self, positions(101))?.error.parameter == "positions")
         #expect(refusal(of: SyncConversations.self, positions(101))?.error.limit == 100)
-        #expect(
-            refusal(
-                of: SyncConversations.self,
-                #"{"type":"sync","ref":1,"positions":[{"conversation":"group:g","epoch":"1","seq":-1}]}"#
-            )?.error.parameter == "seq")
+        func position(_ seq: Int) -> String { #""conversation":"group:g","epoch":"1","seq":\#(seq)"# }
+        for (type, list) in [("sync", "positions"), ("readMany", "conversations"), ("delivered", "conversations")] {
+            func parameter(_ members: String) -> String? {
+                let text = #"{"type":"\#(type)","ref":1,"\#(list)":[{\#(members)}]}"#
+                return switch type {
+                case "sync": refusal(of: SyncConversations.self, text)?.error.parameter
+                case "readMany": refusal(of: MarkSeveralRead.self, text)?.error.parameter
+                default: refusal(of: ReportDelivered.self, text)?.error.parameter
+                }
+            }
+            #expect(parameter(position(0)) == nil)
+            #expect(parameter(position(-1)) == "seq")
+        }
+        for name in ["rev", "view"] {
+            let text = #"{"type":"sync","ref":1,"positions":[{\#(position(0)),"\#(name)":-1}]}"#
+            #expect(refusal(of: SyncConversations.self, text)?.error.parameter == name)
+        }
         for limit in ["0", "501", "-1"] {
             let error = refusal(of: SyncConversations.self, #"{"type":"sync","ref":1,"limit":\#(limit)}"#)
             #expect(error?.error.parameter == "limit")

@@ -26,7 +26,7 @@ package struct ClearConversation: ClientOperation {
         conversation = try request.required("conversation")
         seq = try request.required(
             "seq", Self.position, example: "12", "The newest position to hide: at most the head of the conversation."
-        ) { (value) throws(ChatError) in try value.integer() }
+        ) { (value) throws(ChatError) in try value.nonnegativeInteger() }
         epoch = try request.required("epoch", "The epoch that the position belongs to.")
     }
 

@@ -18,7 +18,7 @@ extension DeliveryMark {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "conversation": conversation = try value.conversation()
-            case "seq": seq = try value.integer()
+            case "seq": seq = try value.nonnegativeInteger()
             case "epoch": epoch = try value.epoch()
             default: try value.skip()
             }

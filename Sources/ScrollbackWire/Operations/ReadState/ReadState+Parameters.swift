@@ -45,7 +45,7 @@ extension StateChange {
         switch type {
         case "read":
             let seq = try request.required("seq", .seq, example: "12", "The read position, at most the newest place.") {
-                (value) throws(ChatError) in try value.integer()
+                (value) throws(ChatError) in try value.nonnegativeInteger()
             }
             let epoch: Epoch = try request.required("epoch", "The epoch of the log that `seq` belongs to.")
             let userRev: Int64? = try request.optional(
@@ -89,7 +89,7 @@ extension RequestReader {
     fileprivate mutating func epochPosition() throws(ChatError) -> EpochPosition? {
         let seq = try omittable("seq", .seq, example: "12", on: .webSocket, "The place. The default is the newest one.")
         {
-            (value) throws(ChatError) in try value.integer()
+            (value) throws(ChatError) in try value.nonnegativeInteger()
         }
         let epoch = try omittable(
             "epoch", Epoch.schema, example: Epoch.example, on: .webSocket, "The epoch of the log that `seq` belongs to."
