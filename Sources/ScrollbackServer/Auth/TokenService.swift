@@ -23,7 +23,10 @@ package final class TokenService: Sendable {
     private struct State {
         var secrets: TokenSecrets
         var collection: JWTKeyCollection
-        var modifiedAt: Date?
+        /// The content of `secrets.json` at the last check.
+        ///
+        /// Modification times do not suffice: two changes within a few milliseconds can have the same time.
+        var file: Data?
         /// The secrets that all nodes use, as `secrets.json` has them.
         var shared: [UInt8]?
         /// The ID of the secret that signed at the last check of the administrator token.
@@ -93,11 +96,11 @@ package final class TokenService: Sendable {
         self.download = download
         self.clock = clock
         fetcher = KeyFetcher(clock: clock)
+        let file = Self.secretsFile(in: directory)
         let keys = try SigningKeys.open(in: directory, now: clock())
         let collection = await Self.collection(of: keys)
         var state = State(
-            secrets: TokenSecrets(keys, isShared: isShared), collection: collection,
-            modifiedAt: Self.modificationDate(of: directory))
+            secrets: TokenSecrets(keys, isShared: isShared), collection: collection, file: file)
         state.issuer = trust?.issuer
         if case .files(let path)? = trust?.keys {
             let files = try KeyFile.all(at: path)
@@ -107,9 +110,8 @@ package final class TokenService: Sendable {
         await startFetchIfDue()?.value
     }
 
-    private static func modificationDate(of directory: URL) -> Date? {
-        let path = directory.appending(path: "secrets.json").path
-        return try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+    private static func secretsFile(in directory: URL) -> Data? {
+        try? Data(contentsOf: directory.appending(path: "secrets.json"))
     }
 
     private static func collection(of keys: SigningKeys) async -> JWTKeyCollection {
@@ -172,13 +174,13 @@ package final class TokenService: Sendable {
 
     private func reloadSecrets() async throws {
         guard !isShared else { return }
-        let modifiedAt = Self.modificationDate(of: directory)
-        guard modifiedAt != state.withLock({ $0.modifiedAt }) else { return }
+        let file = Self.secretsFile(in: directory)
+        guard file == nil || file != state.withLock({ $0.file }) else { return }
         let keys = try SigningKeys.open(in: directory)
         let collection = await Self.collection(of: keys)
         state.withLock { state in
             state.secrets.replace(by: keys)
-            (state.collection, state.modifiedAt) = (collection, modifiedAt)
+            (state.collection, state.file) = (collection, file)
             state.keysChanged()
         }
     }
@@ -194,9 +196,9 @@ package final class TokenService: Sendable {
     @discardableResult
     package func useShared(_ bytes: [UInt8], readAt start: ContinuousClock.Instant) async throws -> Bool {
         let keys = try SigningKeys(decoding: bytes)
-        let modifiedAt = Self.modificationDate(of: directory)
+        let file = Self.secretsFile(in: directory)
         let isSame = state.withLock { state in
-            guard state.shared == bytes, state.modifiedAt == modifiedAt else { return false }
+            guard state.shared == bytes, state.file == file else { return false }
             state.secrets.read(keys, at: start)
             return true
         }
@@ -208,9 +210,10 @@ package final class TokenService: Sendable {
             (state.collection, state.shared) = (collection, nil)
             state.keysChanged()
         }
+        let written = Data(try keys.encoded())
         try keys.save(in: directory)
         state.withLock { state in
-            (state.shared, state.modifiedAt) = (bytes, Self.modificationDate(of: directory))
+            (state.shared, state.file) = (bytes, written)
         }
         return isOnlyFile
     }
