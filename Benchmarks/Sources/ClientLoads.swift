@@ -19,11 +19,7 @@ struct CatchUp: AsyncParsableCommand {
         let server = try ServerProcess()
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
-        let groups = 20
-        let members = "{\"members\":[\"alice\",\"bob\"]}"
-        let preparation = Preparation(server: server, admin: try await tokens.admin())
-        for group in 0..<groups { try await preparation.call("PUT", "/v1/conversations/group:g\(group)", members) }
-        let bob = try await LoadClient(server.address, token: tokens.token("bob"), device: "bob")
+        let messages = try await MissedMessages(missed, on: server, tokens)
         let token = try await tokens.token("alice")
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -33,19 +29,11 @@ struct CatchUp: AsyncParsableCommand {
 
         var wire = Sample()
         var shown = Sample()
-        var sent = 0
         try await prepare(configuration)
         for _ in 0..<rounds {
-            let positions = try await positions(server.address, token, groups)
-            await flood(bob, groups)
-            sent += missed / groups
-
-            let start = now()
-            let raw = try await LoadClient(server.address, token: token, device: "raw")
-            let count = try await messages(missedSince: positions, raw)
-            wire.add(now() - start)
-            guard count == missed else { throw BenchError("\(count) of \(missed) messages arrived") }
-            raw.close()
+            let positions = try await messages.positions(server.address, token)
+            await messages.send()
+            wire.add(try await messages.read(since: positions, from: server.address, token))
 
             let client = try await ChatClient.open(configuration)
             let events = client.events
@@ -63,46 +51,6 @@ struct CatchUp: AsyncParsableCommand {
         report("\(missed) missed, until the SDK shows", "\(shown.summary)  (budget 100 ms)")
     }
 
-    /// Sends sync requests until no message is missing.
-    ///
-    /// One response has at most 512 KiB.
-    private func messages(missedSince positions: [LogPosition], _ client: LoadClient) async throws -> Int {
-        var count = 0
-        var behind = positions
-        while !behind.isEmpty {
-            let body = await client.request(SyncConversations.logs(behind))
-            var next: [LogPosition] = []
-            var reader = try JSONReader(body)
-            try reader.object { (name, value) throws(ChatError) in
-                guard name == "logs" else { return try value.skip() }
-                let answers = try value.list("logs", limit: 100) { (answer) throws(ChatError) in
-                    try LogSyncResult(from: &answer)
-                }
-                (count, next) = try Self.advance(behind, by: answers, count)
-            }
-            behind = next
-        }
-        return count
-    }
-
-    /// Applies an answer to the positions that were requested.
-    ///
-    /// - Returns: The number of messages received so far, and the positions of the logs whose messages are incomplete.
-    static func advance(
-        _ behind: [LogPosition], by answers: [LogSyncResult], _ count: Int
-    ) throws(ChatError) -> (count: Int, behind: [LogPosition]) {
-        var count = count
-        var next: [LogPosition] = []
-        for (position, answer) in zip(behind, answers) {
-            let page = try answer.result.get().page
-            count += page.messages.count
-            var reached = position
-            reached.seq = max(position.seq, page.coverage.upper)
-            if reached.seq < page.state.head { next.append(reached) }
-        }
-        return (count, next)
-    }
-
     /// Synchronizes the client's store, so that no messages are missing.
     private func prepare(_ configuration: ChatClient.Configuration) async throws {
         let client = try await ChatClient.open(configuration)
@@ -111,46 +59,6 @@ struct CatchUp: AsyncParsableCommand {
             try await Task.sleep(for: .milliseconds(20))
         }
         await client.close()
-    }
-
-    private func positions(_ address: URL, _ token: String, _ groups: Int) async throws -> [LogPosition] {
-        let client = try await LoadClient(address, token: token, device: "heads")
-        defer { client.close() }
-        let body = await client.request(Subscribe((0..<groups).map { .group(Identifier(known: "g\($0)")) }))
-        var reader = try JSONReader(body)
-        var positions: [LogPosition] = []
-        try reader.object { (name, value) throws(ChatError) in
-            guard name == "heads" else { return try value.skip() }
-            positions = try value.list("heads", limit: 100) { (head) throws(ChatError) in
-                LogPosition(end: try ConversationHead(from: &head))
-            }
-        }
-        return positions
-    }
-
-    private func flood(_ bob: LoadClient, _ groups: Int) async {
-        await withTaskGroup(of: Void.self) { tasks in
-            for group in 0..<groups {
-                tasks.addTask { [missed] in
-                    var generator = SystemRandomNumberGenerator()
-                    for _ in 0..<(missed / groups) {
-                        let submission = Submission(
-                            id: MessageID(at: Date(), using: &generator),
-                            content: .text(String(repeating: "x", count: 289)))
-                        _ = await bob.request(
-                            SendMessage(conversation: .group(Identifier(known: "g\(group)")), submission: submission))
-                    }
-                }
-            }
-        }
-    }
-}
-
-extension LogPosition {
-    /// The end of a log, when the head was created.
-    init(end head: ConversationHead) {
-        self.init(
-            conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head, rev: 0)
     }
 }
 

@@ -101,7 +101,7 @@ extension FixedWork {
                         answer.writeMembers(to: &$0)
                     }
                     guard case .logs(let logs) = answer, !frame.isEmpty else { fatalError("The answer has no logs.") }
-                    (received, behind) = try CatchUp.advance(behind, by: logs, received)
+                    (received, behind) = try MissedMessages.advance(behind, by: logs, received)
                 }
                 precondition(received == 1_000)
             }
