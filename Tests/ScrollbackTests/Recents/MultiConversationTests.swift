@@ -299,31 +299,39 @@ struct MultiConversationTests {
         let server = try TestServer()
         try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
         let channel = ConversationID.community("city", channel: "open")
-        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        let bob = try await server.client("bob")
+        let (phone, laptop) = (try await server.client("alice"), try await server.client("alice"))
         var ids: [MessageID] = []
         for text in ["old", "to be recalled", "plain"] {
             ids.append(try await bob.conversation(channel).send(.text(text)).waitUntilSent().id)
         }
-        #expect(try await eventually { try await alice.recents[channel]?.lastMessage?.seq == 3 })
-        _ = try await alice.conversation(channel).history(.earliest)
+        for device in [phone, laptop] {
+            #expect(try await eventually { try await device.recents[channel]?.lastMessage?.seq == 3 })
+            _ = try await device.conversation(channel).history(.earliest)
+        }
         // Without a subscription, a channel delivers no changes of its messages.
         _ = try await bob.conversation(channel).edit(ids[0], to: .text("new")).waitUntilSent()
         _ = try await bob.conversation(channel).recall(ids[1]).waitUntilSent()
         _ = try await bob.conversation(channel).react("👍", to: ids[2]).waitUntilSent()
-        func local() async throws -> [Message] {
-            let chat = alice.conversation(channel)
+        func local(_ device: ChatClient) async throws -> [Message] {
+            let chat = device.conversation(channel)
             return try await chat.history(.earliest, sort: .oldestFirst, from: .local).messages
         }
-        let stale = try await local()
-        #expect(stale.map(\.text) == ["old", "to be recalled", "plain"])
-        let result = try await alice.refresh(ids.map { MessageReference($0, in: channel) })
+        for device in [phone, laptop] {
+            let stale = try await local(device)
+            #expect(stale.map(\.text) == ["old", "to be recalled", "plain"])
+        }
+        let result = try await phone.refresh([ids[0], ids[2]].map { MessageReference($0, in: channel) })
         #expect(result.matched.map(\.id) == [ids[0], ids[2]])
-        #expect(result.notMatched.map(\.reference.id) == [ids[1]])
-        let messages = try await local()
-        #expect(messages.map(\.id) == ids)
+        let messages = try await local(phone)
         #expect(messages.first?.text == "new")
-        #expect(messages[1].isDeleted && messages[1].content == nil)
-        #expect(messages.last?.actions.isEmpty == false)
+        #expect(messages.first { $0.id == ids[2] }?.actions.isEmpty == false)
+        // A recalled message is not matched, and its tombstone replaces the copy.
+        let recalled = try await laptop.refresh([MessageReference(ids[1], in: channel)])
+        #expect(recalled.matched.isEmpty && recalled.notMatched.map(\.reference.id) == [ids[1]])
+        let copies = try await local(laptop)
+        #expect(copies.map(\.id) == ids)
+        #expect(copies.first { $0.id == ids[1] }?.isDeleted == true)
         await server.close()
     }
 

@@ -295,15 +295,21 @@ extension OfflineChange {
                 let unread = try await device.recents[OfflineScene.other]?.unread ?? 0
                 return members.map { "\($0.id) \($0.role.rawValue)" } + ["\(unread)"]
             }),
+        left("left community", OfflineScene.village),
+        left("left channel", OfflineScene.board),
+    ]
+
+    /// Leaving a conversation, whose members Alice's devices can't list afterwards.
+    private static func left(_ name: String, _ id: ConversationID) -> OfflineChange {
         OfflineChange(
-            "left community", queued: [.request(.leave)], expected: ["false"], isShared: false,
-            make: { device, _ in try await device.conversation(OfflineScene.village).leave() },
+            name, queued: [.request(.leave)], expected: ["bob"], isShared: false,
+            make: { device, _ in try await device.conversation(id).leave() },
             shown: { _, scene in
                 let members = try scene.server.engine.members(
-                    of: OfflineScene.village, after: nil, limit: 100, by: OfflineScene.admin)
-                return ["\(members.contains { $0.id == "alice" })"]
-            }),
-    ]
+                    of: id, after: nil, limit: 100, by: OfflineScene.admin)
+                return members.map(\.id.text).filter { $0 != "admin" }
+            })
+    }
 
     private static let own: [OfflineChange] = [
         OfflineChange(

@@ -16,6 +16,8 @@ struct OfflineScene: Sendable {
     static let other = ConversationID.group("other")
     static let city = ConversationID.community("city")
     static let village = ConversationID.community("village")
+    /// A private channel.
+    static let board = ConversationID.community("village", channel: "board")
     static let lobby = ConversationID.room("lobby")
     static let admin = Caller(user: "admin", isAdmin: true)
 
@@ -41,6 +43,11 @@ struct OfflineScene: Sendable {
             $0.putMember("alice", role: .owner, of: Self.city, by: Self.admin, completion: $1)
         }
         try await server.makeCommunity("village", channels: [], members: ["alice", "bob"])
+        try await server.perform {
+            $0.putConversation(
+                Self.board, ConversationSettings(isPrivate: true, members: ["alice", "bob"]), by: Self.admin,
+                completion: $1)
+        }
         try await server.makeRoom("lobby")
         let alice = try await server.client("alice")
         phone = try await server.client(user, store: .directory(folder.url))
@@ -88,7 +95,7 @@ struct OfflineScene: Sendable {
         var lines: [String] = []
         for id in [
             Self.group, Self.other, .group("climbing"), Self.city.logID, .community("city", channel: "open"),
-            .community("city", channel: "news"), Self.village.logID, .community("town", channel: "news"),
+            .community("city", channel: "news"), Self.village.logID, Self.board, .community("town", channel: "news"),
             .community("town", channel: "default"), Self.lobby, .room("hall"),
         ] { lines += try stored(id, for: Caller(user: user)) }
         lines += try server.engine.drafts(since: nil, by: Caller(user: user)).drafts.map {
