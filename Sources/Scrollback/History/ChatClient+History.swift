@@ -105,7 +105,8 @@ extension ChatClient {
 
     /// Fetches messages again from the server and updates this device's copies.
     ///
-    /// Read positions don't change. A message that was deleted on the server is not matched, and its local copy stays.
+    /// Read positions don't change. A message that was deleted on the server is not matched. If it was recalled, its
+    /// tombstone replaces the local copy. Otherwise, the copy stays.
     ///
     /// - Parameter references: 1...20 messages of any conversations; duplicates are returned once.
     /// - Throws: `invalid-parameter` if `references` is empty or too large, or `unreachable`.
@@ -123,7 +124,21 @@ extension ChatClient {
         let messages = result.matched
         if !messages.isEmpty { _ = try await core.apply(messages.map { .found($0) }) }
         result.matched = messages.map(core.store.messageEncryption.open)
+        for (reference, error) in result.notMatched where error.code == .unknownMessage {
+            try await applyTombstone(of: reference)
+        }
         return result
+    }
+
+    /// Replaces the local copy of a message by its tombstone, if the server has one.
+    private func applyTombstone(of reference: MessageReference) async throws(ChatError) {
+        let id = reference.conversation.logID
+        guard let copy = try await core.store.read({ try $0.asStored.message(reference.id, in: id) }), !copy.isDeleted
+        else { return }
+        let page = try await core.perform(
+            GetHistory(conversation: id, query: HistoryQuery(.before(.seq(copy.seq + 1)), limit: 1)))
+        guard page.messages.contains(where: { $0.id == copy.id && $0.isDeleted }) else { return }
+        _ = try await core.apply(page, to: id)
     }
 
     // MARK: On this device

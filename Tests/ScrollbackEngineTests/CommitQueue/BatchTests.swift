@@ -109,7 +109,7 @@ struct BatchTests {
         #expect(try blocked.harness.page(of: group, by: "alice").texts == (0..<20).reversed().map { "\($0)" })
     }
 
-    @Test("A message that fails the commit does not fail the other messages of its batch")
+    @Test("A message that fails the commit does not fail the other messages of its batch", .rows(172))
     func failingJob() throws {
         let store = FailingStore()
         let blocked = try BlockedLog(store: store)

@@ -9,10 +9,10 @@ import Testing
 @testable import Scrollback
 
 /// Random scenarios in which Alice on two devices and Bob on one vote, pin, rename, write drafts, use threads and
-/// change profiles, with lost connections and restarts. Each change must be made once and in order.
+/// change profiles, with lost connections, lost answers and restarts. Each change must be made once and in order.
 @Suite("Pins, votes, threads, drafts, names and profiles from several devices")
 struct SharedChangeScenarioTests {
-    @Test("After activity stops, every device shows the server's state, and each vote counted once and in order")
+    @Test("After activity stops, every device shows the server's state, and each change was made once and in order")
     func devicesAgree() async throws {
         try await Seeds.each(upTo: 2_000, per: 25, Self.failure)
     }
@@ -35,32 +35,42 @@ private struct SharedChangeScenario {
     let server: TestServer
     private(set) var steps: [String] = []
     private var random: SplitMix64
-    private let folder: TemporaryFolder
-    /// Alice's phone, which restarts, and her laptop; Bob's only device.
+    /// Alice's phone and her laptop, and Bob's only device.
     private var devices: [ChatClient]
+    /// The folders of the devices that restart.
+    private let folders: [Int: TemporaryFolder]
     private var offline: Set<UserID> = []
     private let texts: [MessageID]
     private let polls: [MessageID]
-    /// Bob's votes in each poll, as his requests in their order have to result in.
-    private var expected: [Set<Int>] = [[], []]
-    /// The last name that Bob's device set.
-    private var name = "Bob"
-    /// The text of the last draft that Bob's device stored.
-    private var draft: String?
-    /// The threads that Bob follows, by their first messages.
-    private var followed: Set<MessageID>
+    /// Whether each device of Alice changes something else, so that the results of all changes are known.
+    private let isSeparate: Bool
+    /// The known results of the changes: what the server has to store for each subject.
+    private var expected: [Subject: String] = [:]
+
+    /// A subject of changes. Some depend on the user.
+    private enum Subject: Hashable {
+        case vote(UserID, poll: Int, option: Int)
+        case pin(MessageID)
+        case name
+        case profile(UserID)
+        case draft(UserID, ConversationID)
+        case follows(UserID, MessageID)
+    }
 
     private static let group = ConversationID.group("swift")
+    /// The other conversation with a draft.
+    private static let direct = ConversationID.direct("bob")
     private static let options = 3
 
     init(seed: UInt64) async throws {
         random = SplitMix64(seed: seed)
-        folder = try TemporaryFolder()
+        isSeparate = Bool.random(using: &random)
+        folders = [0: try TemporaryFolder(), 2: try TemporaryFolder()]
         server = try TestServer(users: ["alice", "bob"])
         try await server.makeGroup("swift", members: ["alice", "bob"])
         devices = [
-            try await server.client("alice", store: .directory(folder.url)), try await server.client("alice"),
-            try await server.client("bob"),
+            try await Self.open("alice", folders[0], server), try await server.client("alice"),
+            try await Self.open("bob", folders[2], server),
         ]
         for device in devices { try await device.ready() }
         let chat = devices[2].conversation(Self.group)
@@ -71,7 +81,7 @@ private struct SharedChangeScenario {
             polls.append(try await chat.send(.poll(poll)).waitUntilSent().id)
         }
         self.polls = polls
-        followed = Set(texts)
+        for text in texts { expected[.follows("bob", text)] = "true" }
         var last: MessageID?
         for text in texts { last = try await chat.send(.text("reply"), replyingTo: text).waitUntilSent().id }
         for device in devices {
@@ -79,71 +89,123 @@ private struct SharedChangeScenario {
         }
     }
 
+    /// Opens a device whose connection is lost with every fourth answer to a change.
+    private static func open(
+        _ user: UserID, _ folder: TemporaryFolder?, _ server: TestServer
+    ) async throws -> ChatClient {
+        let transport = LossyTransport(every: 4)
+        return try await server.client(user, store: .directory(#require(folder).url), configure: transport.use)
+    }
+
+    /// Notes what the server has to store in the end, if only this device changes the subject.
+    private mutating func expect(_ value: String, of subject: Subject, _ number: Int, isPersonal: Bool = true) {
+        if isSeparate || isPersonal && number == 2 { expected[subject] = value }
+    }
+
     mutating func step() async throws {
         let number = Int.random(in: 0...2, using: &random)
         let chat = devices[number].conversation(Self.group)
-        let (poll, option) = (Int.random(in: 0...1, using: &random), Int.random(in: 0..<Self.options, using: &random))
-        let text = texts[Int.random(in: 0..<texts.count, using: &random)]
         let user: UserID = number == 2 ? "bob" : "alice"
+        // The text, poll and option of the change.
+        let text = texts[isSeparate ? number : Int.random(in: 0..<texts.count, using: &random)]
+        let poll = isSeparate && number < 2 ? 1 : Int.random(in: 0...1, using: &random)
+        let option = isSeparate ? number : Int.random(in: 0..<Self.options, using: &random)
         var what: String
-        switch Int.random(in: 0...22, using: &random) {
+        switch Int.random(in: 0...23, using: &random) {
         case 0...4:
             what = "votes for \(option) in poll \(poll)"
             try await chat.vote(for: option, in: polls[poll])
-            guard number == 2 else { break }
-            if poll == 0 { expected[0] = [option] } else { expected[1].insert(option) }
+            if poll == 0 { expectNoVotes(of: user, number) }
+            expect("true", of: .vote(user, poll: poll, option: option), number)
         case 5, 6:
             what = "withdraws \(option) in poll \(poll)"
             try await chat.withdrawVote(for: option, in: polls[poll])
-            if number == 2 { expected[poll].remove(option) }
+            expect("false", of: .vote(user, poll: poll, option: option), number)
         case 7, 8:
             what = "pins \(text)"
             try await chat.pin(text)
-        case 9:
+            expect("true", of: .pin(text), number, isPersonal: false)
+        case 9, 10:
             what = "unpins \(text)"
             try await chat.unpin(text)
-        case 10:
-            what = "renames the group"
-            try await chat.update(ConversationSettings(name: "Name \(steps.count)"))
+            expect("false", of: .pin(text), number, isPersonal: false)
         case 11:
+            guard !isSeparate || number == 0 else { return }
+            what = "renames the group"
+            let name = "Name \(steps.count)"
+            try await chat.update(ConversationSettings(name: name))
+            expect(name, of: .name, number, isPersonal: false)
+        case 12:
+            guard !isSeparate || number != 0 else { return }
             what = "changes the profile"
-            if number == 2 { name = "Bob \(steps.count)" }
-            try await devices[number].updateProfile(name: number == 2 ? name : "Alice \(steps.count)")
-        case 12, 13:
+            let name = "\(user) \(steps.count)"
+            try await devices[number].updateProfile(name: name)
+            expect(name, of: .profile(user), number)
+        case 13, 14:
             what = "goes offline"
             offline.insert(user)
             server.goOffline(user)
-        case 14:
+        case 15:
             what = "goes online"
             offline.remove(user)
             server.goOnline(user)
-        case 15:
+        case 16:
             what = "replies to \(text)"
             _ = try await chat.send(.text("reply \(steps.count)"), replyingTo: text)
-            if number == 2 { followed.insert(text) }
-        case 16:
+            expect("true", of: .follows(user, text), number)
+        case 17:
             what = "follows the thread of \(text)"
             try await chat.followThread(of: text)
-            if number == 2 { followed.insert(text) }
-        case 17:
+            expect("true", of: .follows(user, text), number)
+        case 18:
             what = "stops following the thread of \(text)"
             try await chat.unfollowThread(of: text)
-            if number == 2 { followed.remove(text) }
-        case 18:
+            expect("false", of: .follows(user, text), number)
+        case 19:
             what = "reads the thread of \(text)"
             try await chat.markThreadRead(of: text)
-        case 19, 20:
+        case 20, 21:
+            let id = isSeparate && number == 1 ? Self.direct : Self.group
             let new = Bool.random(using: &random) ? "draft \(steps.count)" : nil
-            what = "stores the draft \(new ?? "nil")"
-            try await chat.setDraft(new.map { Draft($0) })
-            if number == 2 { draft = new }
+            what = "stores the draft \(new ?? "nil") in \(id)"
+            try await devices[number].conversation(id).setDraft(new.map { Draft($0) })
+            expect(new ?? "nil", of: .draft(user, id), number)
         default:
-            what = "restarts the phone"
-            await devices[0].close()
-            devices[0] = try await server.client("alice", store: .directory(folder.url))
+            let restarted = number == 2 ? 2 : 0
+            what = "restarts device \(restarted)"
+            await devices[restarted].close()
+            devices[restarted] = try await Self.open(user, folders[restarted], server)
         }
         steps.append("device \(number) \(what)")
         if Bool.random(using: &random) { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    /// A vote in a poll with one vote replaces the earlier one.
+    private mutating func expectNoVotes(of user: UserID, _ number: Int) {
+        for option in 0..<Self.options { expect("false", of: .vote(user, poll: 0, option: option), number) }
+    }
+
+    /// Returns what the server has stored for a subject.
+    private func stored(_ subject: Subject) throws -> String {
+        let engine = server.engine
+        let caller = Caller(user: "bob")
+        switch subject {
+        case .vote(let user, let poll, let option):
+            let actions = try engine.actions(on: polls[poll], in: Self.group, after: nil, limit: 100, by: caller)
+            return "\(actions.actions.contains { $0.sender == user && $0.value == String(option) })"
+        case .pin(let text):
+            return "\(try engine.message(text, in: Self.group, by: caller).isPinned)"
+        case .name:
+            return try engine.head(of: Self.group, by: caller).name ?? "nil"
+        case .profile(let user):
+            return try engine.user(user).name ?? "nil"
+        case .draft(let user, let id):
+            let drafts = try engine.drafts(since: nil, by: Caller(user: user)).drafts
+            return try drafts.first { $0.conversation == id }?.draft.map { try Draft(stored: $0.text).text } ?? "nil"
+        case .follows(let user, let text):
+            let threads = try engine.threads(of: Self.group, limit: 100, by: Caller(user: user)).threads
+            return "\(threads.first { $0.id == text }?.state.isFollowed == true)"
+        }
     }
 
     /// Returns what differs after all devices have sent their changes.
@@ -155,6 +217,10 @@ private struct SharedChangeScenario {
                 return "a draft is not sent"
             }
         }
+        for (subject, value) in expected {
+            let stored = try stored(subject)
+            guard stored == value else { return "\(subject) is \(stored), not \(value)" }
+        }
         let (engine, caller) = (server.engine, Caller(user: "bob"))
         for (index, poll) in polls.enumerated() {
             let actions = try engine.actions(on: poll, in: Self.group, after: nil, limit: 100, by: caller).actions
@@ -163,8 +229,6 @@ private struct SharedChangeScenario {
                 let votes = actions.filter { $0.value == String(result.id) }
                 guard result.votes == Int64(votes.count) else { return "poll \(index) counts \(result), not \(votes)" }
             }
-            let own = Set(actions.filter { $0.sender == "bob" }.compactMap { Int($0.value) })
-            guard own == expected[index] else { return "bob voted \(own) in poll \(index), not \(expected[index])" }
             let hers = actions.filter { $0.sender == "alice" }
             guard index == 1 || hers.count <= 1 else { return "alice has the votes \(hers) in the poll with one vote" }
             for (number, device) in devices.enumerated() {
@@ -177,7 +241,6 @@ private struct SharedChangeScenario {
         let pins = try engine.pinnedMessages(of: Self.group, below: nil, limit: 100, by: caller).messages.map(\.id)
         let head = try engine.head(of: Self.group, by: caller)
         let profiles = try engine.users(["alice", "bob"])
-        guard profiles[1].name == name else { return "bob is \(profiles[1].name ?? ""), not \(name)" }
         for (number, device) in devices.enumerated() {
             let chat = device.conversation(Self.group)
             guard try await eventually({ try await chat.pinnedMessages().messages.map(\.id) == pins }) else {
@@ -204,13 +267,12 @@ private struct SharedChangeScenario {
     /// Returns what a device shows differently in its threads and drafts.
     private func disagreement(of chat: Conversation, onDevice number: Int) async throws -> String? {
         let (engine, caller) = (server.engine, Caller(user: chat.core.user))
-        let draft = try engine.drafts(since: nil, by: caller).drafts.first?.draft
-            .map { try Draft(stored: $0.text).text }
-        guard number < 2 || draft == self.draft else {
-            return "bob's draft is \(draft ?? "nil"), not \(self.draft ?? "nil")"
-        }
-        guard try await eventually({ try await chat.draft()?.text == draft }) else {
-            return "device \(number) shows another draft than \(draft ?? "nil")"
+        for id in [Self.group, Self.direct] where id == Self.group || caller.user == "alice" {
+            let draft = try stored(.draft(caller.user, id))
+            let shows = try await eventually {
+                try await devices[number].conversation(id).draft()?.text ?? "nil" == draft
+            }
+            guard shows else { return "device \(number) shows another draft in \(id) than \(draft)" }
         }
         let threads = try engine.threads(of: Self.group, limit: 100, by: caller).threads
         guard Set(threads.map(\.id)) == Set(texts) else { return "the threads are \(threads.map(\.id))" }
@@ -221,8 +283,6 @@ private struct SharedChangeScenario {
                 $0.thread == thread.id && $0.seq > state.readSeq && $0.sender != caller.user
             }
             guard state.unread == Int64(unread) else { return "\(state) has \(unread) unread replies" }
-            let follows = followed.contains(thread.id)
-            guard number < 2 || state.isFollowed == follows else { return "bob follows \(thread.id): not \(follows)" }
         }
         func shown(_ threads: [MessageThread]) -> [String] {
             threads.map { "\($0.id) \($0.state.isFollowed) \($0.state.unread) \($0.state.mentions)" }

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackEngine
+import ScrollbackModel
 import ScrollbackTesting
 import ScrollbackWire
 import TestSupport
@@ -298,28 +299,39 @@ struct MultiConversationTests {
         let server = try TestServer()
         try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
         let channel = ConversationID.community("city", channel: "open")
-        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        let bob = try await server.client("bob")
+        let (phone, laptop) = (try await server.client("alice"), try await server.client("alice"))
         var ids: [MessageID] = []
         for text in ["old", "to be recalled", "plain"] {
             ids.append(try await bob.conversation(channel).send(.text(text)).waitUntilSent().id)
         }
-        #expect(try await eventually { try await alice.recents[channel]?.lastMessage?.seq == 3 })
-        _ = try await alice.conversation(channel).history(.earliest)
+        for device in [phone, laptop] {
+            #expect(try await eventually { try await device.recents[channel]?.lastMessage?.seq == 3 })
+            _ = try await device.conversation(channel).history(.earliest)
+        }
         // Without a subscription, a channel delivers no changes of its messages.
         _ = try await bob.conversation(channel).edit(ids[0], to: .text("new")).waitUntilSent()
         _ = try await bob.conversation(channel).recall(ids[1]).waitUntilSent()
         _ = try await bob.conversation(channel).react("👍", to: ids[2]).waitUntilSent()
-        func local() async throws -> [Message] {
-            let chat = alice.conversation(channel)
+        func local(_ device: ChatClient) async throws -> [Message] {
+            let chat = device.conversation(channel)
             return try await chat.history(.earliest, sort: .oldestFirst, from: .local).messages
         }
-        let stale = try await local()
-        #expect(stale.map(\.text) == ["old", "to be recalled", "plain"])
-        let result = try await alice.refresh(ids.map { MessageReference($0, in: channel) })
+        for device in [phone, laptop] {
+            let stale = try await local(device)
+            #expect(stale.map(\.text) == ["old", "to be recalled", "plain"])
+        }
+        let result = try await phone.refresh([ids[0], ids[2]].map { MessageReference($0, in: channel) })
         #expect(result.matched.map(\.id) == [ids[0], ids[2]])
-        let messages = try await local()
+        let messages = try await local(phone)
         #expect(messages.first?.text == "new")
         #expect(messages.first { $0.id == ids[2] }?.actions.isEmpty == false)
+        // A recalled message is not matched, and its tombstone replaces the copy.
+        let recalled = try await laptop.refresh([MessageReference(ids[1], in: channel)])
+        #expect(recalled.matched.isEmpty && recalled.notMatched.map(\.reference.id) == [ids[1]])
+        let copies = try await local(laptop)
+        #expect(copies.map(\.id) == ids)
+        #expect(copies.first { $0.id == ids[1] }?.isDeleted == true)
         await server.close()
     }
 
@@ -329,19 +341,32 @@ struct MultiConversationTests {
         "All pages of a busy and a quiet conversation together have every message once", .contract("check 3"),
         .rows(233, 238, 241, 242, 249, 250, 251, 252, 254))
     func pagesTogetherHaveEveryMessageOnce() async throws {
-        let (server, alice) = try await server(["busy": 160, "quiet": 3, "silent": 0])
-        let ids: [ConversationID] = [.group("busy"), .group("quiet"), .group("silent")]
-        var batch = try await alice.fetchHistory(in: ids, limit: 10)
-        #expect(batch.messages[.group("quiet")]?.map(\.seq) == [1, 2, 3], "Messages are returned oldest first.")
-        #expect(batch.messages[.group("silent")]?.isEmpty == true)
-        #expect(Set(batch.next.keys) == [.group("busy")], "A conversation without more messages has no next anchor.")
+        // The messages of the quiet conversation are older than all of the busy one.
+        let (server, alice) = try await server(["archive": 3, "silent": 0])
+        try await server.makeGroup("busy", members: ["alice"])
+        for number in 1...1_000 {
+            try await server.perform {
+                $0.send(
+                    Submission(id: MessageID(UUID()), content: .text("\(number)")), to: .group("busy"),
+                    by: Caller(user: "alice"), completion: $1)
+            }
+        }
+        let (quiet, busy) = (ConversationID.group("archive"), ConversationID.group("busy"))
+        let silent = ConversationID.group("silent")
+        let newest = try #require(try server.messages(in: quiet).last)
+        #expect(try server.messages(in: busy).allSatisfy { $0.timetoken > newest.timetoken })
+        var batch = try await alice.fetchHistory(in: [busy, quiet, silent], limit: 25)
+        #expect(batch.messages[quiet]?.map(\.seq) == [1, 2, 3], "Messages are returned oldest first.")
+        #expect(batch.messages[busy]?.map(\.seq) == Array(976...1_000))
+        #expect(batch.messages[silent]?.isEmpty == true)
+        #expect(Set(batch.next.keys) == [busy], "A conversation without more messages has no next anchor.")
         var seen = batch.messages.values.flatMap { $0 }.map(\.id)
         while !batch.next.isEmpty {
             batch = try await alice.fetchHistory(after: batch)
             seen += batch.messages.values.flatMap { $0 }.map(\.id)
         }
-        #expect(seen.count == 163)
-        #expect(Set(seen).count == 163)
+        #expect(seen.count == 1_003)
+        #expect(Set(seen).count == 1_003)
         await server.close()
     }
 
