@@ -17,7 +17,7 @@ extension Driver {
             // The connection may be gone by now.
             guard connection != nil, !isSyncingDrafts else { return }
             if let cursor {
-                send(ListDrafts(cursor: cursor.text), .drafts)
+                send(ListDrafts(cursor: cursor.text), .drafts(cursor))
             } else if let pending {
                 send(PutDraft(conversation: pending.conversation, draft: pending.body), .draft(pending))
             }
@@ -35,7 +35,7 @@ extension Driver {
         }
     }
 
-    func draftsAnswered(_ result: Result<[UInt8], ChatError>) async {
+    func draftsAnswered(_ cursor: DraftCursor, _ result: Result<[UInt8], ChatError>) async {
         do throws(ChatError) {
             var reader = try JSONReader(try result.get())
             let answer = try ListDrafts.Answer(from: &reader)
@@ -43,7 +43,7 @@ extension Driver {
             let changed = try await core.store.write { writer in
                 if answer.isReset { try writer.forgetDraftRevisions() }
                 let changed = try answer.drafts.filter { try writer.apply($0, now: now) }
-                try writer.saveDraftCursor(answer.cursor, isBehind: answer.hasMore)
+                try writer.saveDraftCursor(answer.cursor, after: cursor, hasMore: answer.hasMore)
                 return changed
             }
             core.changes.changed(Set(changed.map(\.conversation)))
@@ -83,13 +83,16 @@ extension Driver {
             return pending.conversation == draft.conversation && pending.body == draft.draft
         }
         let isStored = try await core.store.write { writer in
+            // The first list has no deletions, so this device must not have drafts of the server before it.
+            let hasList = try writer.reader.draftCursor().text != nil
             // If the request with the draft of this device was accepted before this change, this change is newer. The
             // list shows which one is.
-            if try !isOwn && writer.reader.isDraftPending(in: draft.conversation) { try writer.markDraftsBehind() }
-            return try writer.apply(draft, now: now)
+            if try !hasList || !isOwn && writer.reader.isDraftPending(in: draft.conversation) {
+                try writer.markDraftsBehind()
+            }
+            return try hasList && writer.apply(draft, now: now)
         }
-        guard isStored else { return }
-        core.changes.changed([draft.conversation])
+        if isStored { core.changes.changed([draft.conversation]) } else { await syncDrafts() }
     }
 
     /// Waits for the retry after a temporary error.

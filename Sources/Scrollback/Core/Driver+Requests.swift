@@ -94,7 +94,7 @@ extension Driver {
                 })
         case .delivered(let marks): await deliveriesAnswered(marks, result)
         case .state(let state): await stateAnswered(state, result)
-        case .drafts: await draftsAnswered(result)
+        case .drafts(let cursor): await draftsAnswered(cursor, result)
         case .draft(let draft): await draftAnswered(draft, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)

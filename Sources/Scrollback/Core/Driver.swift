@@ -80,7 +80,7 @@ final class Driver {
         case reads([ConversationID])
         case delivered([DeliveryMark])
         case state(PendingSetting)
-        case drafts
+        case drafts(DraftCursor)
         case draft(PendingDraft)
         case heads([ConversationID])
         case subscription([ConversationID])

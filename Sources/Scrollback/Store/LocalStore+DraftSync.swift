@@ -16,6 +16,8 @@ struct PendingDraft: Sendable {
 struct DraftCursor: Sendable {
     /// `nil` for a device that has not fetched drafts yet.
     var text: String?
+    /// The number of reports of drafts that this device lacks; 0 if it has all of them.
+    var reports: Int64
 }
 
 extension LocalReader {
@@ -36,7 +38,10 @@ extension LocalReader {
 
     /// Returns the cursor of the last list of drafts.
     func draftCursor() throws -> DraftCursor {
-        DraftCursor(text: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'draftCursor'"))
+        DraftCursor(
+            text: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'draftCursor'"),
+            reports: try Int64.fetchOne(
+                db, sql: "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'draftsBehind'") ?? 0)
     }
 
     /// Returns the draft that was changed first among those that the server has not accepted.
@@ -125,12 +130,20 @@ extension LocalWriter {
 
     /// Records that the server has drafts that this device has not fetched.
     func markDraftsBehind() throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('draftsBehind', 'yes')")
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO meta VALUES ('draftsBehind', ?)",
+            arguments: ["\(try reader.draftCursor().reports + 1)"])
     }
 
-    func saveDraftCursor(_ cursor: String, isBehind: Bool) throws {
+    /// Stores the end of a list of drafts.
+    ///
+    /// - Parameters:
+    ///   - start: The cursor of the request. If more drafts were reported since, the list may lack them.
+    ///   - hasMore: Whether more drafts follow.
+    func saveDraftCursor(_ cursor: String, after start: DraftCursor, hasMore: Bool) throws {
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('draftCursor', ?)", arguments: [cursor])
-        guard !isBehind else { return }
+        if hasMore { return try markDraftsBehind() }
+        guard try reader.draftCursor().reports == start.reports else { return }
         // The server lost or refused the drafts of this device that its list doesn't have.
         try db.execute(
             sql: """

@@ -76,6 +76,20 @@ def test_drafts_that_changed_while_a_device_was_offline_arrive_with_the_next_con
     first.until("the other draft arrives", lambda: draft(first, OTHERS) == "two")
 
 
+def test_a_draft_that_was_deleted_while_a_device_was_offline_does_not_come_back(world, device):
+    (first, _), (second, network) = device(), device()
+    write(first, "deleted later")
+    shows(second, "deleted later")
+    network.close_network()
+    second.until("the client notices", lambda: second.connection != "online")
+    write(first, "")
+    network.open_network()
+    shows(second, None)
+    write(second, "another", OTHERS)
+    first.until("the other draft arrives", lambda: draft(first, OTHERS) == "another")
+    assert draft(first) is None
+
+
 def test_a_device_lists_the_drafts_before_it_sends_its_first_one(world, device):
     tab, _ = device()
     accepted = "async () => (await test.stored(['drafts'])).drafts.every(({ pending }) => pending === undefined)"

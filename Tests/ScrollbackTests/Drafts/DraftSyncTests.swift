@@ -118,6 +118,49 @@ struct DraftSyncTests {
         await server.close()
     }
 
+    @Test("A draft from before the first list that another device deletes does not come back")
+    func deletedBeforeTheFirstList() async throws {
+        let folder = try TemporaryFolder()
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        let laptop = try await server.client("bob", store: .directory(folder.url))
+        for device in [phone, laptop] { try await device.ready() }
+        try await phone.conversation(id).setDraft("deleted later")
+        #expect(try await eventually { try await self.draft(laptop) == "deleted later" })
+        await laptop.close()
+        try await phone.conversation(id).setDraft(nil)
+        #expect(try await eventually { try await phone.core.store.read { try $0.nextPendingDraft() } == nil })
+
+        let again = try await server.client("bob", store: .directory(folder.url))
+        let other = ConversationID.direct("alice")
+        try await again.conversation(other).setDraft("another")
+        #expect(try await eventually { try await again.core.store.read { try $0.nextPendingDraft() } == nil })
+        #expect(try await eventually { try await self.draft(again) == nil })
+        let stored = try server.engine.drafts(since: nil, by: Caller(user: "bob")).drafts
+        #expect(stored.map(\.conversation) == [other])
+        await server.close()
+    }
+
+    @Test("A draft that is reported while drafts are listed is listed afterwards")
+    func reportedDuringAList() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        try await phone.ready()
+        server.goOffline("bob")
+        try await phone.core.store.write { writer in
+            try writer.markDraftsBehind()
+            let start = try #require(try writer.reader.draftCursorIfBehind())
+            try writer.markDraftsBehind()
+            try writer.saveDraftCursor("1-5", after: start, hasMore: false)
+            let next = try #require(try writer.reader.draftCursorIfBehind())
+            #expect(next.text == "1-5")
+            try writer.saveDraftCursor("1-6", after: next, hasMore: false)
+            #expect(try writer.reader.draftCursorIfBehind()?.text == nil)
+        }
+        await server.close()
+    }
+
     @Test("A draft that the server lost is sent again")
     func lostDraft() async throws {
         let store = MemoryStore(generation: 1)

@@ -101,8 +101,9 @@ struct OfflineScene: Sendable {
         lines += try server.engine.drafts(since: nil, by: Caller(user: user)).drafts.map {
             "draft \($0.conversation) \($0.draft?.text ?? "-")"
         }
-        let profile = try server.engine.user(user)
-        return lines + ["profile \(profile.name ?? "-") \(profile.avatar ?? "-")"]
+        // The administrator has no profile.
+        let profile = try? server.engine.user(user)
+        return lines + ["profile \(profile?.name ?? "-") \(profile?.avatar ?? "-")"]
     }
 
     private func stored(_ id: ConversationID, for caller: Caller) throws -> [String] {

@@ -47,16 +47,24 @@ export class DraftsDriver {
     const step = await this.#store.read(nextDraftStep, ["drafts", "meta"]);
     if (!step) return;
     this.#isSyncing = true;
-    if (step.type === "list") this.#driver.send(listDrafts(step.cursor), (answer) => this.#listed(answer));
-    else this.#driver.send(putDraft(step.conversation, step.draft), (answer) => this.#answered(step, answer));
+    if (step.type === "list") {
+      this.#driver.send(listDrafts(step.cursor), (answer) => this.#listed(step.reports, answer));
+    } else {
+      this.#driver.send(putDraft(step.conversation, step.draft), (answer) => this.#answered(step, answer));
+    }
   }
 
-  /** @param {Answer} answer */
-  async #listed({ body, error }) {
+  /**
+   * @param {number | true | null} reports
+   * @param {Answer} answer
+   */
+  async #listed(reports, { body, error }) {
     this.#isSyncing = false;
     if (error) return this.#failed(error);
     const page = decodeDraftPage(body);
-    const changed = await this.#store.write((transaction) => storeDrafts(transaction, page), { stores: ["drafts"] });
+    const changed = await this.#store.write((transaction) => storeDrafts(transaction, page, reports), {
+      stores: ["drafts"],
+    });
     this.#driver.core.changed(changed);
     await this.sync();
   }
@@ -92,6 +100,8 @@ export class DraftsDriver {
   async received(draft) {
     if (await this.#store.write((transaction) => receiveDraft(transaction, draft), { stores: ["drafts"] })) {
       this.#driver.core.changed([draft.conversation]);
+    } else {
+      await this.sync();
     }
   }
 }

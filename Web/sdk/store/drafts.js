@@ -25,7 +25,7 @@ import { getMeta, setMeta } from "./meta.js";
 /**
  * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
  *
- * @typedef {{type: "list", cursor: string | null}
+ * @typedef {{type: "list", cursor: string | null, reports: number | true | null}
  *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
  */
 
@@ -100,7 +100,8 @@ export async function nextDraftStep(transaction) {
   const cursor = await getMeta(transaction, "draftCursor");
   /** @type {DraftRow[]} */
   const [first] = await transaction.allOf("drafts", "pending", null, 1);
-  if (await getMeta(transaction, "draftsAreBehind") || (first && cursor === null)) return { type: "list", cursor };
+  const reports = await getMeta(transaction, "draftsAreBehind");
+  if (reports || (first && cursor === null)) return { type: "list", cursor, reports };
   if (first?.pending === undefined) return null;
   return { type: "send", conversation: first.conversation, draft: first.draft, version: first.pending };
 }
@@ -144,12 +145,14 @@ export async function applyDraft(transaction, { conversation, draft, rev }) {
  * @returns {Promise<boolean>} Whether the draft was stored.
  */
 export async function receiveDraft(transaction, synced) {
+  // The first list has no deletions, so this device must not have drafts of the server before it.
+  const hasList = await getMeta(transaction, "draftCursor") !== null;
   const row = await transaction.get("drafts", synced.conversation);
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
   // The server reports this device's own change too, which has the same text.
   const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
-  if (isUnclear) setMeta(transaction, "draftsAreBehind", true);
-  return await applyDraft(transaction, synced);
+  if (!hasList || isUnclear) await markDraftsBehind(transaction);
+  return hasList && await applyDraft(transaction, synced);
 }
 
 /**
@@ -157,9 +160,10 @@ export async function receiveDraft(transaction, synced) {
  *
  * @param {Transaction} transaction
  * @param {import("../wire/requests.js").DraftPage} page
+ * @param {number | true | null} reports The reports when it was requested. It may lack drafts that were reported since.
  * @returns {Promise<string[]>} The conversations whose draft changed.
  */
-export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }) {
+export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }, reports) {
   if (isReset) {
     for (const row of await transaction.all("drafts")) {
       transaction.put("drafts", { ...row, rev: 0 });
@@ -168,8 +172,12 @@ export async function storeDrafts(transaction, { drafts, cursor, hasMore, isRese
   const changed = [];
   for (const draft of drafts) if (await applyDraft(transaction, draft)) changed.push(draft.conversation);
   setMeta(transaction, "draftCursor", cursor);
-  setMeta(transaction, "draftsAreBehind", hasMore);
-  if (!hasMore) await queueUnknownDrafts(transaction);
+  if (hasMore) {
+    await markDraftsBehind(transaction);
+  } else if (await getMeta(transaction, "draftsAreBehind") === reports) {
+    setMeta(transaction, "draftsAreBehind", 0);
+    await queueUnknownDrafts(transaction);
+  }
   return changed;
 }
 
@@ -194,4 +202,6 @@ async function queueUnknownDrafts(transaction) {
  *
  * @param {Transaction} transaction
  */
-export const markDraftsBehind = (transaction) => setMeta(transaction, "draftsAreBehind", true);
+export async function markDraftsBehind(transaction) {
+  setMeta(transaction, "draftsAreBehind", Number(await getMeta(transaction, "draftsAreBehind")) + 1);
+}
