@@ -37,7 +37,7 @@ struct PostgresSchema {
         program.arguments = arguments
         program.standardOutput = output
         program.standardError = errors
-        try program.run()
+        try withUnblockedSignals { try program.run() }
         ChildProcesses.add(program.processIdentifier)
         defer { ChildProcesses.remove(program.processIdentifier) }
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
@@ -45,6 +45,16 @@ struct PostgresSchema {
         program.waitUntilExit()
         guard program.terminationStatus == 0 else { throw BenchError("\(arguments[0]) failed: \(error)") }
         return text
+    }
+
+    /// Starts a program so that it receives signals: `pgbench` ends with one, and programs inherit the blocked signals
+    /// of the thread that starts them.
+    private static func withUnblockedSignals(_ start: () throws -> Void) rethrows {
+        var (none, blocked) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &blocked)
+        defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
+        try start()
     }
 
     /// The CPU time of all PostgreSQL processes of this machine.
