@@ -56,7 +56,9 @@ struct NodeSends: AsyncParsableCommand {
         _ = try await withServers(1, []) { try await measure("SQLite", $0) }
         for (name, store) in [("PostgreSQL", store), ("with a standby", standbyStore)] {
             guard let store else { continue }
-            for count in 1...nodes { try await measure("\(name), \(count) nodes", count, on: store) }
+            for count in 1...nodes {
+                try await measure("\(name), \(count) node\(count == 1 ? "" : "s")", count, on: store)
+            }
         }
     }
 

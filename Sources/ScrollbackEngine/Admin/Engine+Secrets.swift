@@ -24,7 +24,7 @@ package struct SecretRotation: Hashable, Sendable {
 extension Engine {
     /// Sets what replaces the secret that signs tokens.
     ///
-    /// - Parameter rotate: Takes the number of seconds for which tokens of the earlier secrets stay valid. It may block.
+    /// - Parameter rotate: Takes for how many seconds tokens of the earlier secrets stay valid. It may block.
     package func onSecretRotation(_ rotate: @escaping @Sendable (_ overlap: TimeInterval) throws -> SecretRotation) {
         secretRotation.withLock { $0 = rotate }
     }

@@ -35,7 +35,7 @@ struct TokenSecrets: Sendable {
     /// - Parameter start: When the reading began.
     mutating func read(_ keys: SigningKeys, at start: ContinuousClock.Instant) {
         let known = Set(self.keys.keys.map(\.kid))
-        // After the start or a long break, the node does not know since when other nodes know a secret, so that only the
+        // After the start or a long break, the node does not know since when other nodes know a secret. Then only the
         // time of the secret decides.
         if let readAt, readAt.duration(to: start) < SecretRotator.lifetime {
             for key in keys.keys where !known.contains(key.kid) { newKeys[key.kid] = start }
