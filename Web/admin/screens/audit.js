@@ -37,6 +37,7 @@ const actions = [
   ["delete-hook", "Delete an incoming webhook"],
   ["drain-node", "Drain a node"],
   ["renew-generation", "Renew the generation"],
+  ["rotate-secret", "Rotate the secret of tokens"],
 ];
 const names = new Map(actions);
 
