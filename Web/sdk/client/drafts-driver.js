@@ -48,21 +48,21 @@ export class DraftsDriver {
     if (!step) return;
     this.#isSyncing = true;
     if (step.type === "list") {
-      this.#driver.send(listDrafts(step.cursor), (answer) => this.#listed(step.reports, answer));
+      this.#driver.send(listDrafts(step.cursor), (answer) => this.#listed(step, answer));
     } else {
       this.#driver.send(putDraft(step.conversation, step.draft), (answer) => this.#answered(step, answer));
     }
   }
 
   /**
-   * @param {number | true | null} reports
+   * @param {Extract<DraftStep, {type: "list"}>} sent
    * @param {Answer} answer
    */
-  async #listed(reports, { body, error }) {
+  async #listed(sent, { body, error }) {
     this.#isSyncing = false;
     if (error) return this.#failed(error);
     const page = decodeDraftPage(body);
-    const changed = await this.#store.write((transaction) => storeDrafts(transaction, page, reports), {
+    const changed = await this.#store.write((transaction) => storeDrafts(transaction, page, sent), {
       stores: ["drafts"],
     });
     this.#driver.core.changed(changed);

@@ -239,7 +239,7 @@ export class SyncDriver {
       const outcomes = await this.#core.store.write(async (transaction) => {
         const outcomes = await storeHeads(transaction, this.#core.user, heads);
         saveCursor(transaction, cursor, isLast);
-        if (hasDrafts) await markDraftsBehind(transaction);
+        if (hasDrafts) markDraftsBehind(transaction);
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));

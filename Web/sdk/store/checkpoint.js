@@ -105,7 +105,7 @@ export async function adoptRollback(transaction, user, lostAfter) {
   }
   for (const row of await transaction.all("people")) transaction.put("people", { ...row, fetchedAt: 0 });
   // A server that lost all drafts does not report any.
-  await markDraftsBehind(transaction);
+  markDraftsBehind(transaction);
   setMeta(transaction, "isRecovered", false);
 }
 

@@ -25,7 +25,7 @@ import { getMeta, setMeta } from "./meta.js";
 /**
  * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
  *
- * @typedef {{type: "list", cursor: string | null, reports: number | true | null}
+ * @typedef {{type: "list", cursor: string | null, report: number | true | null}
  *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
  */
 
@@ -100,8 +100,8 @@ export async function nextDraftStep(transaction) {
   const cursor = await getMeta(transaction, "draftCursor");
   /** @type {DraftRow[]} */
   const [first] = await transaction.allOf("drafts", "pending", null, 1);
-  const reports = await getMeta(transaction, "draftsAreBehind");
-  if (reports || (first && cursor === null)) return { type: "list", cursor, reports };
+  const report = await getMeta(transaction, "draftsAreBehind");
+  if (report || (first && cursor === null)) return { type: "list", cursor, report };
   if (first?.pending === undefined) return null;
   return { type: "send", conversation: first.conversation, draft: first.draft, version: first.pending };
 }
@@ -151,7 +151,7 @@ export async function receiveDraft(transaction, synced) {
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
   // The server reports this device's own change too, which has the same text.
   const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
-  if (!hasList || isUnclear) await markDraftsBehind(transaction);
+  if (!hasList || isUnclear) markDraftsBehind(transaction);
   return hasList && await applyDraft(transaction, synced);
 }
 
@@ -160,21 +160,19 @@ export async function receiveDraft(transaction, synced) {
  *
  * @param {Transaction} transaction
  * @param {import("../wire/requests.js").DraftPage} page
- * @param {number | true | null} reports The reports when it was requested. It may lack drafts that were reported since.
+ * @param {Extract<DraftStep, {type: "list"}>} sent The page may lack drafts that were reported after this request.
  * @returns {Promise<string[]>} The conversations whose draft changed.
  */
-export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }, reports) {
+export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }, { report }) {
   if (isReset) {
-    for (const row of await transaction.all("drafts")) {
-      transaction.put("drafts", { ...row, rev: 0 });
-    }
+    for (const row of await transaction.all("drafts")) transaction.put("drafts", { ...row, rev: 0 });
   }
   const changed = [];
   for (const draft of drafts) if (await applyDraft(transaction, draft)) changed.push(draft.conversation);
   setMeta(transaction, "draftCursor", cursor);
-  if (hasMore) {
-    await markDraftsBehind(transaction);
-  } else if (await getMeta(transaction, "draftsAreBehind") === reports) {
+  if (hasMore || await getMeta(transaction, "draftsAreBehind") !== report) {
+    markDraftsBehind(transaction);
+  } else {
     setMeta(transaction, "draftsAreBehind", 0);
     await queueUnknownDrafts(transaction);
   }
@@ -191,8 +189,7 @@ async function queueUnknownDrafts(transaction) {
   let version = await getMeta(transaction, "draftVersion") ?? 0;
   for (const row of await transaction.all("drafts")) {
     if (!row.draft || row.rev > 0 || row.pending !== undefined) continue;
-    version += 1;
-    transaction.put("drafts", { ...row, pending: version });
+    transaction.put("drafts", { ...row, pending: ++version });
   }
   setMeta(transaction, "draftVersion", version);
 }
@@ -202,6 +199,4 @@ async function queueUnknownDrafts(transaction) {
  *
  * @param {Transaction} transaction
  */
-export async function markDraftsBehind(transaction) {
-  setMeta(transaction, "draftsAreBehind", Number(await getMeta(transaction, "draftsAreBehind")) + 1);
-}
+export const markDraftsBehind = (transaction) => setMeta(transaction, "draftsAreBehind", Math.random());

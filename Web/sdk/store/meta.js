@@ -37,8 +37,8 @@
  *   messages before its first connection do not count as missed.
  * @property {true} flushes A value that only exists to be written.
  * @property {string} draftCursor The cursor of the last list of drafts.
- * @property {number | true} draftsAreBehind The number of reports of drafts that this device has not listed; 0 if it
- *   has all of them.
+ * @property {number | true} draftsAreBehind A random number of the last report of drafts that this device has not
+ *   listed; 0 if it has all of them.
  * @property {number} draftVersion The number of the last change of a draft on this device.
  * @property {PushRow} push This browser's registration for pushes.
  * @property {boolean} isRecovered Whether nothing is left of the recovery after the server's store went back.
