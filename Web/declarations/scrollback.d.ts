@@ -2523,7 +2523,8 @@ declare module "scrollback/store/meta" {
      *   messages before its first connection do not count as missed.
      * @property {true} flushes A value that only exists to be written.
      * @property {string} draftCursor The cursor of the last list of drafts.
-     * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
+     * @property {number | true} draftsAreBehind A random number of the last report of drafts that this device has not
+     *   listed; 0 if it has all of them.
      * @property {number} draftVersion The number of the last change of a draft on this device.
      * @property {PushRow} push This browser's registration for pushes.
      * @property {boolean} isRecovered Whether nothing is left of the recovery after the server's store went back.
@@ -2627,9 +2628,10 @@ declare module "scrollback/store/meta" {
          */
         draftCursor: string;
         /**
-         * Whether the server has drafts that this device has not listed.
+         * A random number of the last report of drafts that this device has not
+         * listed; 0 if it has all of them.
          */
-        draftsAreBehind: boolean;
+        draftsAreBehind: number | true;
         /**
          * The number of the last change of a draft on this device.
          */
@@ -2670,7 +2672,7 @@ declare module "scrollback/store/drafts" {
     /**
      * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
      *
-     * @typedef {{type: "list", cursor: string | null}
+     * @typedef {{type: "list", cursor: string | null, report: number | true | null}
      *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
      */
     /**
@@ -2729,9 +2731,12 @@ declare module "scrollback/store/drafts" {
      *
      * @param {Transaction} transaction
      * @param {import("scrollback/wire/requests").DraftPage} page
+     * @param {Extract<DraftStep, {type: "list"}>} sent The page may lack drafts that were reported after this request.
      * @returns {Promise<string[]>} The conversations whose draft changed.
      */
-    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/requests").DraftPage): Promise<string[]>;
+    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/requests").DraftPage, { report }: Extract<DraftStep, {
+        type: "list";
+    }>): Promise<string[]>;
     export function deleteSentDraft(transaction: Transaction, conversation: string, text: string | null): Promise<boolean>;
     export function markDraftsBehind(transaction: Transaction): void;
     export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
@@ -2767,6 +2772,7 @@ declare module "scrollback/store/drafts" {
     export type DraftStep = {
         type: "list";
         cursor: string | null;
+        report: number | true | null;
     } | {
         type: "send";
         conversation: string;
