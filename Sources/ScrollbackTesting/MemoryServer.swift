@@ -76,13 +76,15 @@ final class MemoryServer: Sendable {
 
     /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
     func restart(with store: any MessageStore) throws {
-        engine.commits.close()
-        let next = try Self.start(store, media, services, checkpointKey, limiter, clock)
-        running.withLock { $0 = next }
-        // New connections reach the new server, so these are all of the old one.
-        for connection in state.withLock({ Array($0.connections.values) }) {
-            connection.drop()
-            connection.waitForFramesInTransit()
+        // New connections wait for the lock, so these are all of the old server. It answers no more after the store has
+        // begun a new incarnation, as a process that ended.
+        try running.withLock { running in
+            running.engine.commits.close()
+            for connection in state.withLock({ Array($0.connections.values) }) {
+                connection.drop()
+                connection.waitForFramesInTransit()
+            }
+            running = try Self.start(store, media, services, checkpointKey, limiter, clock)
         }
     }
 

@@ -3579,9 +3579,9 @@ declare module "scrollback/sync/log-state" {
     /**
      * The client's local copy of one conversation's log: stored messages and known gaps.
      *
-     * Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`; {@link LogState.violations} checks
-     * it. All updates of a log are applied here: heads, messages, changes, pages and answers to `sync`. The result is a
-     * `LogEdit`, which the store applies in the transaction that saves this state.
+     * Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`. All updates of a log are applied
+     * here: heads, messages, changes, pages and answers to `sync`. The result is a `LogEdit`, which the store applies in the
+     * transaction that saves this state.
      */
     export class LogState {
         /**
@@ -3730,14 +3730,6 @@ declare module "scrollback/sync/log-state" {
          * @param {number} rev The revision at which the message was read.
          */
         isOutdated(message: Message, rev: number): boolean;
-        /**
-         * Returns violations of the invariant: rows, gaps and deleted ranges must be disjoint and together be exactly
-         * `firstSeq...head`.
-         *
-         * @param {readonly Seq[]} rows The sequence numbers of all rows in the store, in ascending order.
-         * @returns {string[]}
-         */
-        violations(rows: readonly Seq[]): string[];
         #private;
     }
     export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
@@ -4835,6 +4827,7 @@ declare module "scrollback/store/log" {
      * @property {boolean} isStale Whether the input was ignored.
      * @property {LogPosition | null} behind The log's position, if it misses messages or changes.
      * @property {boolean} changedGaps
+     * @property {boolean} missesHidden Whether another sync pass must report messages that the user hid.
      * @property {boolean} needsHead Whether the head must be fetched, because the log was unknown or its counts may be
      *   wrong.
      * @property {boolean} hasDeliveries Whether this device has messages to report as delivered that it did not have
@@ -4905,6 +4898,10 @@ declare module "scrollback/store/log" {
          */
         behind: LogPosition | null;
         changedGaps: boolean;
+        /**
+         * Whether another sync pass must report messages that the user hid.
+         */
+        missesHidden: boolean;
         /**
          * Whether the head must be fetched, because the log was unknown or its counts may be
          * wrong.

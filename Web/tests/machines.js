@@ -1,4 +1,5 @@
 // @ts-check
+import { violations } from "./invariants.js";
 
 // The calls of the vectors (Documentation/vectors.md) on the state machines in Web/sdk/sync.
 
@@ -189,8 +190,8 @@ export async function loadMachines(sdk) {
         },
         state() {
           const sorted = [...rows.values()].sort((a, b) => a.seq - b.seq);
-          const violations = log.violations(sorted.map((row) => row.seq));
-          if (violations.length > 0) throw new Error(violations.join("; "));
+          const found = violations(log, sorted.map((row) => row.seq));
+          if (found.length > 0) throw new Error(found.join("; "));
           return {
             ...log.toJSON(),
             isBehind: log.isBehind,

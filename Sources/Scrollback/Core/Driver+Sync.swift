@@ -58,7 +58,8 @@ extension Driver {
         let events = released
         released = []
         do {
-            for outcome in try await core.apply(events.map { .live($0) }) {
+            let outcomes = try await core.apply(events.map { .live($0) })
+            for outcome in outcomes {
                 requestMissing(after: outcome)
                 guard !outcome.edit.isStale else { continue }
                 switch outcome.input {
@@ -70,6 +71,7 @@ extension Driver {
                 default: break
                 }
             }
+            if outcomes.contains(where: \.missesHiddenMessages) { try await restartSync() }
         } catch {
             await storeFailed(error)
         }

@@ -84,22 +84,26 @@ package enum LogInput: Sendable {
     /// fetched.
     ///
     /// A summary of an unsubscribed channel does not state which messages a change removed. It can also be out of date:
-    /// its last message may already be deleted, and a message that the user hid may still arrive.
+    /// its last message may already be deleted.
     func leavesLastMessageUncertain(after before: LogState) -> Bool {
-        guard !conversation.kind.traits.streamsToMembers else { return false }
-        switch self {
-        case .live(.head(_, let head, _, let altersCounts)):
-            return altersCounts && head.rev > before.latestRev || fillsGap(in: before)
-        case .live(.hidden(_, let epoch, let places)):
-            return epoch == before.epoch && places.contains { $0.upperBound > before.head }
-        default: return false
-        }
+        guard !conversation.kind.traits.streamsToMembers, case .live(.head(_, let head, _, let altersCounts)) = self
+        else { return false }
+        return altersCounts && head.rev > before.latestRev || fillsGap(in: before)
     }
 
     /// Returns whether a channel summary contains a message that lies in a known gap.
     func fillsGap(in before: LogState) -> Bool {
         guard case .live(.head(let id, let head, let last?, _)) = self else { return false }
         return id.kind.traits.hasRecents && head.epoch == before.epoch && before.gaps.contains(last.seq)
+    }
+
+    /// Returns whether the user hid messages that could not be marked, because this log does not have their numbers yet.
+    ///
+    /// Their event can precede the answer to their send, or the first head of a new epoch.
+    func missesHiddenMessages(after before: LogState?) -> Bool {
+        guard case .live(.hidden(_, let epoch, let places)) = self else { return false }
+        guard let before, before.epoch == epoch else { return true }
+        return places.contains { $0.upperBound > before.head }
     }
 
     package var conversation: ConversationID {
@@ -123,6 +127,8 @@ package struct LogOutcome: Sendable {
     package var changedGaps: Bool
     /// Whether the head must be fetched, because the log was unknown or its counts may be wrong.
     package var needsHead: Bool
+    /// Whether another sync pass must report messages that the user hid.
+    package var missesHiddenMessages: Bool
     /// Whether this device has messages to report as delivered that it did not have before.
     package var hasDeliveries = false
 }
@@ -226,8 +232,14 @@ extension LocalWriter {
             var state = log.state ?? LogState(adopting: sync.page.state)
             edits.append(state.apply(sync: sync, asked: asked))
             log.state = state
-        case .live(.message(let message)), .sent(let message), .found(let message):
+        case .live(.message(let message)), .found(let message):
             var state = try log.state ?? initialState(from: message.impliedHead)
+            edits.append(state.apply(message: message))
+            log.state = state
+        case .sent(let message):
+            var state = try log.state ?? initialState(from: message.impliedHead)
+            // The message leaves the outbox, so it must be stored even if its answer is the first to tell a new epoch.
+            if state.epoch != message.epoch { edits.append(state.apply(head: message.impliedHead)) }
             edits.append(state.apply(message: message))
             log.state = state
         case .live(.head(_, var head, let last, _)):
@@ -263,7 +275,8 @@ extension LocalWriter {
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
             needsHead: !isHead
-                && (before.map(input.leavesLastMessageUncertain) ?? true || edits.contains(where: \.erasesEverything)))
+                && (before.map(input.leavesLastMessageUncertain) ?? true || edits.contains(where: \.erasesEverything)),
+            missesHiddenMessages: input.missesHiddenMessages(after: before))
     }
 
     /// Deletes the stored messages that are older than a time from this device.

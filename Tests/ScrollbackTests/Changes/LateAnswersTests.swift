@@ -46,6 +46,26 @@ struct LateAnswersTests {
         }
     }
 
+    @Test("A message that another device hides before its send is acknowledged does not come back")
+    func messageHiddenBeforeItsAnswer() async throws {
+        let held = HeldTransport { $0.type == "send" }
+        try await withGroup(held) { server, alice, phone in
+            let laptop = try await server.client("bob")
+            try await laptop.ready()
+            held.hold()
+            let message = try await phone.sendMessages(1...1, in: group)[0]
+            #expect(try await eventually { held.heldCount == 1 })
+            #expect(try await eventually { try await laptop.texts(in: group) == ["1"] })
+            try await laptop.conversation(group).delete(message.id, for: .me)
+            // This message is sent after the event of the hidden one.
+            try await alice.sendMessages(2...2, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.lastMessage?.text == "2" })
+            held.release()
+            #expect(try await eventually { try await phone.core.store.read { try $0.outbox().isEmpty } })
+            try await until("gone", [phone, laptop]) { try await $0.texts(in: group) == ["2"] }
+        }
+    }
+
     @Test("Conversations that change between two list windows of a new client are in its list")
     func betweenWindows() async throws {
         let held = HeldTransport { frame in

@@ -81,6 +81,42 @@ struct RollbackScenarioTests {
         await server.close()
     }
 
+    @Test("A message that is acknowledged before its conversation is read again survives another rollback")
+    func twoRollbacks() async throws {
+        let group = ConversationID.group("swift")
+        let store = MemoryStore(generation: 1)
+        let server = try TestServer(users: ["alice"], store: store)
+        try await server.makeGroup("swift", members: ["alice"])
+        let held = HeldTransport { $0.type == "sync" || $0.type == "heads" || $0.type == "refresh" }
+        let alice = try await server.client("alice") { held.use(in: &$0) }
+        try await alice.ready()
+        try await alice.sendMessages(1...1, in: group)
+        #expect(try await eventually { try server.messages(in: group).count == 1 })
+        let copies = [store.copy(), store.copy()]
+        try await alice.sendMessages(2...2, in: group)
+        #expect(try await eventually { try await alice.core.store.read { try $0.outbox().isEmpty } })
+
+        try server.restart(with: copies[0])
+        held.hold()
+        try await alice.sendMessages(3...3, in: group)
+        // The device has another message of the first generation and an answer of the second one.
+        #expect(
+            try await eventually {
+                alice.retryConnection()
+                return try await alice.core.store.read { try $0.outbox().isEmpty }
+            })
+        #expect(try server.messages(in: group).compactMap(\.text) == ["1", "3"])
+
+        try server.restart(with: copies[1])
+        held.release()
+        let isWhole = try await eventually {
+            alice.retryConnection()
+            return try Set(server.messages(in: group).compactMap(\.text)) == ["1", "2", "3"]
+        }
+        #expect(isWhole, "\(try server.messages(in: group).compactMap(\.text))")
+        await server.close()
+    }
+
     private func texts(_ client: ChatClient, in id: ConversationID) async throws -> [String] {
         let page = try await client.conversation(id).history(.earliest, limit: 100, sort: .oldestFirst)
         return page.messages.compactMap(\.text)

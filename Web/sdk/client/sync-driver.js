@@ -163,6 +163,7 @@ export class SyncDriver {
           this.#core.notify({ type: "changed", message: event.change.message });
         }
       }
+      if (outcomes.some(({ missesHidden }) => missesHidden)) await this.restart();
     } catch (error) {
       await this.#driver.storeFailed(error);
     }

@@ -41,6 +41,7 @@ import { messageKeys, messageOf, OpenConversation } from "./records.js";
  * @property {boolean} isStale Whether the input was ignored.
  * @property {LogPosition | null} behind The log's position, if it misses messages or changes.
  * @property {boolean} changedGaps
+ * @property {boolean} missesHidden Whether another sync pass must report messages that the user hid.
  * @property {boolean} needsHead Whether the head must be fetched, because the log was unknown or its counts may be
  *   wrong.
  * @property {boolean} hasDeliveries Whether this device has messages to report as delivered that it did not have
@@ -153,18 +154,11 @@ async function applyInput(transaction, user, input, log, isNew) {
     input,
     isStale: edits.at(-1)?.isStale ?? false,
     behind: needsSync && log.log ? log.log.position(log.id) : null,
-    changedGaps: !hasSameGaps(before, log.log),
+    changedGaps: JSON.stringify(before?.gaps.ranges) !== JSON.stringify(log.log?.gaps.ranges),
     needsHead: input.type !== "head" && isUncertain,
+    missesHidden: missesHidden(input, before),
     hasDeliveries: false,
   };
-}
-
-/**
- * @param {LogState | null} a
- * @param {LogState | null} b
- */
-function hasSameGaps(a, b) {
-  return JSON.stringify(a?.gaps.ranges) === JSON.stringify(b?.gaps.ranges);
 }
 
 /**
@@ -204,10 +198,14 @@ async function editsOf(transaction, input, log, isNew) {
       log.log ??= LogState.adopting(input.sync.page.state);
       edits.push(log.log.applySync(input.sync, input.asked));
       break;
-    case "sent":
-      log.log ??= initialState(impliedHead(input.message), isNew);
+    case "sent": {
+      const head = impliedHead(input.message);
+      log.log ??= initialState(head, isNew);
+      // The message leaves the outbox, so it must be stored even if its answer is the first to tell a new epoch.
+      if (log.log.epoch !== head.epoch) edits.push(log.log.applyHead(head));
       edits.push(log.log.applyMessage(input.message));
       break;
+    }
     case "live":
       edits.push(...liveEdits(input.event, log, isNew));
   }
@@ -291,7 +289,7 @@ function fillsGap(event, before, log) {
  * Returns whether the last message of the list's entry is uncertain after an input, so that the head must be fetched.
  *
  * A summary of an unsubscribed channel does not state which messages a change removed. It can also be out of date: its
- * last message may already be deleted, and a message that the user hid may still arrive.
+ * last message may already be deleted.
  *
  * @param {LogInput} input
  * @param {LogState} before
@@ -300,12 +298,21 @@ function fillsGap(event, before, log) {
 function leavesLastMessageUncertain(input, before, log) {
   if (log.traits.streamsToMembers || input.type !== "live") return false;
   const { event } = input;
-  if (event.type === "head") {
-    return (event.altersCounts && event.head.rev > before.latestRev) || fillsGap(event, before, log);
-  }
-  return event.type === "hidden" && event.epoch === before.epoch &&
-    event.ranges.some(([, upper]) => upper > before.head);
+  return event.type === "head" &&
+    (event.altersCounts && event.head.rev > before.latestRev || fillsGap(event, before, log));
 }
+
+/**
+ * Returns whether the user hid messages that could not be marked, because this log does not have their numbers yet.
+ *
+ * Their event can precede the answer to their send, or the first head of a new epoch.
+ *
+ * @param {LogInput} input
+ * @param {LogState | null} before
+ */
+const missesHidden = (input, before) =>
+  input.type === "live" && input.event.type === "hidden" &&
+  (input.event.epoch !== before?.epoch || input.event.ranges.some(([, upper]) => upper > before.head));
 
 /**
  * Returns whether the log only misses messages that a room did not stream.

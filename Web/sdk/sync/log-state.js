@@ -35,9 +35,9 @@ import { LogEdit } from "./log-edit.js";
 /**
  * The client's local copy of one conversation's log: stored messages and known gaps.
  *
- * Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`; {@link LogState.violations} checks
- * it. All updates of a log are applied here: heads, messages, changes, pages and answers to `sync`. The result is a
- * `LogEdit`, which the store applies in the transaction that saves this state.
+ * Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`. All updates of a log are applied
+ * here: heads, messages, changes, pages and answers to `sync`. The result is a `LogEdit`, which the store applies in the
+ * transaction that saves this state.
  */
 export class LogState {
   /** @param {StoredLogState} stored */
@@ -544,45 +544,5 @@ export class LogState {
   #finish(edit) {
     this.replayed = (this.gaps.firstAtOrAbove(this.replayed + 1)?.[0] ?? this.head + 1) - 1;
     if (this.isBehind) edit.needsSync = true;
-  }
-
-  // The invariant
-
-  /**
-   * Returns violations of the invariant: rows, gaps and deleted ranges must be disjoint and together be exactly
-   * `firstSeq...head`.
-   *
-   * @param {readonly Seq[]} rows The sequence numbers of all rows in the store, in ascending order.
-   * @returns {string[]}
-   */
-  violations(rows) {
-    const { firstSeq, head, gaps, deletedRanges } = this;
-    /** @type {string[]} */
-    const found = [];
-    const check = (/** @type {boolean} */ holds, /** @type {string} */ violation) => {
-      if (!holds) found.push(violation);
-    };
-    check(firstSeq >= 1 && firstSeq <= head + 1, `firstSeq ${firstSeq} is not in 1...${head + 1}`);
-    check(
-      this.replayed >= firstSeq - 1 && this.replayed <= Math.max(head, firstSeq - 1),
-      `replayed ${this.replayed} is outside the log`,
-    );
-    check(this.rev <= this.latestRev, `rev ${this.rev} is above the newest revision ${this.latestRev}`);
-    check(this.baseline.seq <= head, `the baseline ${this.baseline.seq} is above the head ${head}`);
-    for (const [lower, upper] of [...gaps.ranges, ...deletedRanges.ranges]) {
-      check(lower >= firstSeq && upper <= head, `the range ${lower}...${upper} is outside ${firstSeq}...${head}`);
-    }
-    for (const gap of gaps.ranges) check(!deletedRanges.intersects(gap), `gap ${gap} contains deleted ranges`);
-    let previous = -Infinity;
-    for (const row of rows) {
-      check(row > previous, `row ${row} comes after row ${previous}`);
-      check(row >= firstSeq && row <= head, `row ${row} is outside ${firstSeq}...${head}`);
-      check(!gaps.contains(row), `row ${row} is in a gap`);
-      check(!deletedRanges.contains(row), `row ${row} is in a deleted range`);
-      previous = row;
-    }
-    const known = rows.length + gaps.count + deletedRanges.count;
-    check(known === head - firstSeq + 1, `${known} known sequence numbers don't cover ${firstSeq}...${head}`);
-    return found;
   }
 }
