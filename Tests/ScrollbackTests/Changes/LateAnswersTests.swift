@@ -53,7 +53,7 @@ struct LateAnswersTests {
             let laptop = try await server.client("bob")
             try await laptop.ready()
             held.hold()
-            let message = try await phone.sendMessages(1...1, in: group)[0]
+            let message = try await phone.conversation(group).send(.text("1"))
             #expect(try await eventually { held.heldCount == 1 })
             #expect(try await eventually { try await laptop.texts(in: group) == ["1"] })
             try await laptop.conversation(group).delete(message.id, for: .me)
