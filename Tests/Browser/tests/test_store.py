@@ -80,6 +80,27 @@ def test_rows_of_another_epoch_disappear_with_it(run):
     """) == [["new"], "2", 1, "Crew", True]
 
 
+def test_an_acknowledged_message_is_stored_even_if_its_answer_is_the_first_to_tell_a_new_epoch(run):
+    assert run("""
+        await write(live(message(1, "old")), live(message(2, "old")));
+        const own = message(2, "own", { epoch: "2", sender: "alice" });
+        const [outcome] = await write({ type: "sent", message: own });
+        const { log } = await load();
+        return [await texts(), log.epoch, log.gaps.ranges, outcome.behind !== null, outcome.needsHead];
+    """) == [["own"], "2", [[1, 1]], True, True]
+
+
+def test_hidden_messages_whose_numbers_are_unknown_are_asked_for_again(run):
+    assert run("""
+        await write(live(message(1, "a")), live(message(2, "b")));
+        const misses = async (epoch, ranges) => {
+            const event = { type: "hidden", conversation: id, epoch, ranges };
+            return (await write({ type: "live", event }))[0].missesHidden;
+        };
+        return [await misses("1", [[1, 1]]), await misses("1", [[1, 3]]), await misses("2", [[2, 2]]), await texts()];
+    """) == [False, True, True, ["b"]]
+
+
 def test_users_and_servers_have_stores_of_their_own(run):
     assert run("""
         const names = [["alice", "https://a/"], ["bob", "https://a/"], ["alice", "https://b/"]]
