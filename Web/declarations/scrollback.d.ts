@@ -3580,8 +3580,8 @@ declare module "scrollback/sync/log-state" {
      * The client's local copy of one conversation's log: stored messages and known gaps.
      *
      * Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`. All updates of a log are applied
-     * here: heads, messages, changes, pages and answers to `sync`. The result is a `LogEdit`, which the store applies in the
-     * transaction that saves this state.
+     * here: heads, messages, changes, pages and answers to `sync`. The result is a `LogEdit`, which the store applies in
+     * the transaction that saves this state.
      */
     export class LogState {
         /**

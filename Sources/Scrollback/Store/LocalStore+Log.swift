@@ -97,7 +97,7 @@ package enum LogInput: Sendable {
         return id.kind.traits.hasRecents && head.epoch == before.epoch && before.gaps.contains(last.seq)
     }
 
-    /// Returns whether the user hid messages that could not be marked, because this log does not have their numbers yet.
+    /// Returns whether the user hid messages that could not be marked, because this log does not have their numbers.
     ///
     /// Their event can precede the answer to their send, or the first head of a new epoch.
     func missesHiddenMessages(after before: LogState?) -> Bool {

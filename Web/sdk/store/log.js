@@ -303,7 +303,7 @@ function leavesLastMessageUncertain(input, before, log) {
 }
 
 /**
- * Returns whether the user hid messages that could not be marked, because this log does not have their numbers yet.
+ * Returns whether the user hid messages that could not be marked, because this log does not have their numbers.
  *
  * Their event can precede the answer to their send, or the first head of a new epoch.
  *
