@@ -99,12 +99,20 @@ private struct JWK: Decodable {
         let key: PublicKey
         switch (kty, crv) {
         case ("RSA", _): key = try PublicKey(modulus: bytes(n, "n"), exponent: bytes(e, "e"))
-        case ("EC", "P-256"): key = try PublicKey(x: bytes(x, "x"), y: bytes(y, "y"))
+        case ("EC", "P-256"): key = try PublicKey(x: coordinate(x, "x"), y: coordinate(y, "y"))
         case ("OKP", "Ed25519"): key = try PublicKey(ed25519: bytes(x, "x"))
         default: return nil
         }
         guard let alg else { return key }
         return KeyAlgorithm(named: alg) == key.algorithm ? key : nil
+    }
+
+    /// Returns a coordinate of a point of P-256 in 32 bytes.
+    ///
+    /// Some issuers omit leading zeros, although RFC 7518 section 6.2.1.2 requires them. They mean the same number.
+    private func coordinate(_ text: String?, _ name: String) throws(KeyError) -> Data {
+        let bytes = try bytes(text, name)
+        return Data(count: max(0, 32 - bytes.count)) + bytes
     }
 
     private func bytes(_ text: String?, _ name: String) throws(KeyError) -> Data {

@@ -131,7 +131,14 @@ extension KeyDownload {
         } catch is NIOTooManyBytesError {
             throw KeyFile.fault(url.absoluteString, "has more than \(KeyFile.maximumBytes) bytes")
         } catch {
-            throw KeyFile.fault(url.absoluteString, "can't be read: \("\(error)".prefix(300))")
+            let reason = "\(error)"
+            guard !reason.contains("CERTIFICATE_VERIFY_FAILED") else {
+                throw KeyFile.fault(
+                    url.absoluteString,
+                    "has a certificate that this machine does not trust: the certificate must be valid for the host "
+                        + "name, and SCROLLBACK_TOKEN_AUTHORITIES can name a PEM file with its authority")
+            }
+            throw KeyFile.fault(url.absoluteString, "can't be read: \(reason.prefix(300))")
         }
     }
 }

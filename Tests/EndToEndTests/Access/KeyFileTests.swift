@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
@@ -32,6 +33,18 @@ import Testing
         #expect(
             try await TokenKeys.read(.files(folder.url.path)).summary
                 == #"EdDSA "linked", ES256 "phone.app", RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
+    }
+
+    @Test func `A P-256 key in a JWK Set is accepted without the leading zeros of its coordinates`() async throws {
+        var point = Data()
+        // One of 128 keys has such a coordinate.
+        repeat { point = P256.Signing.PrivateKey().publicKey.rawRepresentation } while point[0] != 0 && point[32] != 0
+        let (x, y) = (point.prefix(32).drop { $0 == 0 }, point.suffix(32).drop { $0 == 0 })
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(component: "short.json")
+        let key = #"{"kty":"EC","crv":"P-256","kid":"short","x":"\#(Data(x).base64URL)","y":"\#(Data(y).base64URL)"}"#
+        try Data(#"{"keys":[\#(key)]}"#.utf8).write(to: file)
+        #expect(try await TokenKeys.read(.files(file.path)).summary == #"ES256 "short""#)
     }
 
     @Test func `Keys in a JWK Set that can't verify tokens are skipped with a reason`() async throws {

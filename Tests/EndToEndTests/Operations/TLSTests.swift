@@ -125,10 +125,13 @@ import Testing
         let trusting = KeyDownload.overHTTP(trustingAlso: chain.path)
         let keys = try await TokenKeys.read(KeyLocation(newer.address + "/keys"), download: trusting)
         #expect(keys.summary.contains(#"RS256 "web-rsa""#))
-        for (server, download) in [(newer, KeyDownload.overHTTP()), (older, trusting)] {
-            await #expect(throws: ChatError.self) {
+        for (server, download, hint) in [
+            (newer, KeyDownload.overHTTP(), "SCROLLBACK_TOKEN_AUTHORITIES"), (older, trusting, "can't be read"),
+        ] {
+            let error = await #expect(throws: ChatError.self) {
                 try await TokenKeys.read(KeyLocation(server.address + "/keys"), download: download)
             }
+            #expect(error?.message.contains(hint) == true, "\(String(describing: error))")
         }
     }
 
