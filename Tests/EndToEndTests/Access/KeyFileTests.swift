@@ -38,7 +38,9 @@ import Testing
     @Test func `A P-256 key in a JWK Set is accepted without the leading zeros of its coordinates`() async throws {
         var point: [UInt8] = []
         // One of 128 keys has such a coordinate.
-        repeat { point = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation) } while point[0] != 0 && point[32] != 0
+        repeat {
+            point = Array(P256.Signing.PrivateKey().publicKey.rawRepresentation)
+        } while point[0] != 0 && point[32] != 0
         let (x, y) = (point.prefix(32).drop { $0 == 0 }, point.suffix(32).drop { $0 == 0 })
         let folder = try TemporaryFolder()
         let file = folder.url.appending(component: "short.json")
