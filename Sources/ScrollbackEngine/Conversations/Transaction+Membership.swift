@@ -16,9 +16,10 @@ extension Transaction {
         return row
     }
 
-    /// Returns whether a user can see a conversation, by the same rules as ``Access``.
+    /// Returns whether a user can see at least a part of a conversation.
     ///
-    /// Former members can still see the part of the history from their time as members.
+    /// Former members can still see the part of the history from their time as members. Unlike ``Access``, this does not
+    /// check bans from conversations that everyone may read.
     func canSee(_ row: ConversationRow, _ caller: Caller, permissions: Permissions) throws -> Bool {
         let required = permissions[.read, row.id.kind]
         return try required.isMet(by: role(of: caller.user, in: row), isAdmin: caller.isAdmin)
@@ -26,12 +27,17 @@ extension Transaction {
     }
 
     /// Returns whether a user is or was a member.
+    ///
+    /// For former members of a community, a public channel that was created later does not exist.
     func isOrWasMember(_ user: UserID, in row: ConversationRow) throws -> Bool {
         if let member = try member(user, of: row.number), member.standing != .reader { return true }
-        guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community) else {
-            return false
+        guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community),
+            let membership = try member(user, of: outer.number)
+        else { return false }
+        guard membership.standing != .member, let end = try store.spans(of: user, in: outer.number).last?.left else {
+            return true
         }
-        return try member(user, of: outer.number) != nil
+        return row.createdAt <= Timetoken(span: end).date
     }
 
     /// Returns a user's current role, or `nil` if they are not a member.

@@ -5,6 +5,10 @@ package import ScrollbackModel
 /// Because of the cache, fifty messages to one conversation write its row once. A change performs all checks before it
 /// changes anything. A change that throws has therefore had no effect, and the batch continues without it.
 package final class Transaction {
+    /// The store, for all rows but those of conversations and members.
+    ///
+    /// Those are cached, see ``conversation(_:)`` and ``member(_:of:)``. Call ``flush()`` before you read lists of them
+    /// from the store.
     package let store: any StoreWriter
     /// The current time, at least as late as any time assigned before, even if the clock goes back.
     package private(set) var now: Timetoken

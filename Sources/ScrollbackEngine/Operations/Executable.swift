@@ -68,7 +68,7 @@ package struct OperationContext: Sendable {
     package let caller: Caller
     /// When the request arrived.
     package let arrival: Date
-    /// The value of ``Engine/erasureCount`` when the caller's token was checked.
+    /// The value of ``Engine/erasureCount`` when the server began with the request.
     ///
     /// A ``WriteOperation`` from before the caller's erasure is refused. Another operation that stores data of the
     /// caller passes the value to `erasing.check`.

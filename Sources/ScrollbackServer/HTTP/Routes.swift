@@ -6,7 +6,7 @@ import ScrollbackEngine
 import ScrollbackModel
 package import ScrollbackWire
 
-/// An HTTP operation.
+/// A method and a path of HTTP, with its handler.
 struct Route: Sendable {
     typealias Handler = @Sendable (RequestScope, Request, BasicRequestContext) async throws(ChatError) -> Response
 
@@ -43,7 +43,7 @@ struct Route: Sendable {
     /// The routes that are not operations of the registry.
     ///
     /// They hash and copy bodies, which takes too long for an event loop.
-    static let custom: [Route] = (tokens + exports + uploads + media + hooks + operations).map { route in
+    static let custom: [Route] = (tokens + exports + uploads + media + hooks + probes).map { route in
         Route(route.method, route.path, name: route.name, access: route.access, cost: route.cost) {
             (scope, request, context) throws(ChatError) in
             let handled = await withTaskExecutorPreference(globalConcurrentExecutor) {

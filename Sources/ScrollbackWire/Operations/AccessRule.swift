@@ -2,8 +2,9 @@ package import ScrollbackModel
 
 /// Who may call an operation.
 ///
-/// The server checks the token's scope before it reads a request's parameters. Permissions in a conversation depend on
-/// the conversation's rows, so the operation checks them itself.
+/// The server checks the token's scope before it carries out a request: over HTTP before it reads the parameters, over
+/// the WebSocket after. Of ``Caller``, it checks only ``Caller/administrator``, by the scope. Permissions in a
+/// conversation depend on the conversation's rows, so the operation checks them itself.
 package struct AccessRule: Hashable, Sendable {
     package enum Caller: Hashable, Sendable {
         /// Everyone, without a token.

@@ -154,9 +154,12 @@ struct FormerMemberTests {
         #expect(listed.count == 3 && listed.allSatisfy { $0.name != "New" && $0.avatar != "https://new" })
         // A channel that is created later does not exist for them.
         harness.clock.advance(by: 1)
-        try harness.put(.community("c", channel: "later"), .init(name: "New"))
-        #expect(
-            refusal { _ = try harness.head(.community("c", channel: "later"), "bob") }?.code == .unknownConversation)
+        let later = ConversationID.community("c", channel: "later")
+        try harness.put(later, .init(name: "New"))
+        #expect(refusal { _ = try harness.head(later, "bob") }?.code == .unknownConversation)
+        #expect(refusal { try harness.send("hello", to: later, by: "bob") }?.code == .unknownConversation)
+        let ban = BanUser(conversation: later, user: "carol")
+        #expect(refusal { _ = try harness.perform(ban, by: bob) }?.code == .unknownConversation)
     }
 
     @Test("A former member does not read files that were edited in later, nor thumbnails that were added later")

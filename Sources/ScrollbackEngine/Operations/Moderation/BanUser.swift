@@ -7,7 +7,7 @@ extension BanUser: WriteOperation {
         let ban = try Ban(user, until: until, lifetime: lifetime, reason: reason, context)
         let caller = context.caller
         let id = conversation.absolute(for: caller.user)
-        var row = try transaction.conversationWithBans(id, by: caller, permissions: context.permissions)
+        var row = try transaction.conversationForBanning(id, by: caller, permissions: context.permissions)
         guard user != caller.user else {
             throw ChatError.invalidParameter("user", "must be another user: you can't ban yourself")
         }
@@ -67,10 +67,11 @@ extension Transaction {
         return Growth(members: isKnown ? 0 : 1, messageBytes: (ban.reason?.utf8.count ?? 0) + Self.rowBytes)
     }
 
-    /// Returns a conversation from which the caller may ban users.
+    /// Returns a conversation whose bans the caller may change.
     ///
-    /// - Throws: `invalid-parameter` for a public channel, which has no bans of its own; `forbidden`.
-    func conversationWithBans(
+    /// - Throws: `unknown-conversation`; `invalid-parameter` for a public channel, which has no bans of its own;
+    ///   `forbidden`.
+    func conversationForBanning(
         _ id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         let row = try conversation(id, seenBy: caller, permissions: permissions)

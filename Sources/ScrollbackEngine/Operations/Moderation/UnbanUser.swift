@@ -3,7 +3,7 @@ package import ScrollbackWire
 
 extension UnbanUser: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
-        let row = try transaction.conversationWithBans(
+        let row = try transaction.conversationForBanning(
             conversation.absolute(for: context.caller.user), by: context.caller, permissions: context.permissions)
         guard try transaction.store.ban(of: user, in: row.number) != nil else { return EmptyAnswer() }
         try transaction.store.dropBan(of: user, in: row.number)

@@ -22,7 +22,7 @@ final class Readiness: Sendable {
 
 extension Route {
     /// Endpoints for probes and tools, which need no token, except for the metrics.
-    static let operations: [Route] = [
+    static let probes: [Route] = [
         Route(.get, "/healthz", .probe) { _, _, _ throws(ChatError) in
             respond {
                 $0.field("status", "ok")
