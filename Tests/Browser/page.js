@@ -1,5 +1,5 @@
 // The functions that the tests call in a page. They keep what a user of the page would see. The harness evaluates this
-// file in a function with the parameter `server`.
+// file in a function with the parameter `server`, after `Web/tests/invariants.js`.
 
 const sdk = await import(`${server}/sdk/scrollback.js`);
 
@@ -102,7 +102,7 @@ globalThis.test = {
     const { conversations, messages } = await stored(["conversations", "messages"]);
     return conversations.filter(({ log }) => log).flatMap(({ id, log }) => {
       const seqs = messages.filter(({ conversation }) => conversation === id).map(({ seq }) => seq);
-      return new LogState(log).violations(seqs).map((text) => `${id}: ${text}`);
+      return violations(new LogState(log), seqs).map((text) => `${id}: ${text}`);
     });
   },
 

@@ -18,8 +18,8 @@ extension Transaction {
 
     /// Returns whether a user can see at least a part of a conversation.
     ///
-    /// Former members can still see the part of the history from their time as members. Unlike ``Access``, this does not
-    /// check bans from conversations that everyone may read.
+    /// Former members can still see the part of the history from their time as members. Unlike ``Access``, this does
+    /// not check bans from conversations that everyone may read.
     func canSee(_ row: ConversationRow, _ caller: Caller, permissions: Permissions) throws -> Bool {
         let required = permissions[.read, row.id.kind]
         return try required.isMet(by: role(of: caller.user, in: row), isAdmin: caller.isAdmin)

@@ -7,6 +7,8 @@ import re
 from harness.waiting import eventually
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
+# The check of logs that the tests of the state machines use, for page.js.
+INVARIANTS = (FOLDER.parents[1] / "Web/tests/invariants.js").read_text().replace("export function", "function") + "\n"
 # The folder Web, to test changed files without a build. By default the server's own files are tested.
 WEB = os.environ.get("SCROLLBACK_WEB")
 NAME = os.environ.get("SCROLLBACK_BROWSER", "chromium")
@@ -95,7 +97,7 @@ class Tab:
     def load(self):
         """Opens the page, or loads it again. Any response of the server is a page of its origin."""
         eventually("the page loads", self._goto)
-        self.page.evaluate("async (server) => {" + (FOLDER / "page.js").read_text() + "}", self.server)
+        self.page.evaluate("async (server) => {" + INVARIANTS + (FOLDER / "page.js").read_text() + "}", self.server)
         self.page.evaluate("([user, token]) => test.open(user, token)", [self.user, self.token])
 
     def _goto(self):
