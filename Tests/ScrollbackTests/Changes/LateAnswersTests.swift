@@ -66,6 +66,20 @@ struct LateAnswersTests {
         }
     }
 
+    @Test("An event about a hidden message whose number a client does not know makes it synchronize again")
+    func hiddenMessageWithAnUnknownNumber() async throws {
+        let held = HeldTransport()
+        try await withGroup(held) { server, _, phone in
+            let log = try #require(try await phone.core.store.read { [group] in try $0.log(of: group) })
+            for (epoch, places) in [(log.epoch, [log.head + 1...log.head + 1]), (Epoch(rawValue: 1), [1...1])] {
+                let asked = server.requests(of: "bob")["sync"] ?? 0
+                held.deliver(ServerEvent.hidden(group, epoch, places).encoded())
+                #expect(try await eventually { (server.requests(of: "bob")["sync"] ?? 0) > asked })
+                try await phone.ready()
+            }
+        }
+    }
+
     @Test("Conversations that change between two list windows of a new client are in its list")
     func betweenWindows() async throws {
         let held = HeldTransport { frame in

@@ -13,6 +13,8 @@ final class HeldTransport: Transport {
 
     private struct State {
         var transport: (any Transport)?
+        /// Delivers a frame to the newest connection.
+        var deliver: (@Sendable ([UInt8]) -> Void)?
         var isHolding = false
         /// The requests whose answers can be held.
         var refs: Set<Int64> = []
@@ -57,9 +59,15 @@ final class HeldTransport: Transport {
         for tell in held { tell() }
     }
 
+    /// Delivers a frame that the server did not send.
+    func deliver(_ frame: [UInt8]) {
+        state.withLock { $0.deliver }?(frame)
+    }
+
     func open(
         _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
     ) async throws(ChatError) -> any TransportConnection {
+        state.withLock { $0.deliver = { events(.frame($0)) } }
         guard let transport = state.withLock({ $0.transport }) else {
             throw ChatError(.unreachable, "No client uses this transport.")
         }
