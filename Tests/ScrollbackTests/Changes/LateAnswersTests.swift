@@ -57,7 +57,7 @@ struct LateAnswersTests {
             #expect(try await eventually { held.heldCount == 1 })
             #expect(try await eventually { try await laptop.texts(in: group) == ["1"] })
             try await laptop.conversation(group).delete(message.id, for: .me)
-            // This message is sent after the event of the hidden one. One in the group would leave a gap, which is read.
+            // This message is sent after the event of the hidden one. One in the group would leave a gap to read.
             try await alice.sendMessages(2...2, in: .direct("bob"))
             #expect(try await eventually { try await phone.recents[.direct("alice")]?.lastMessage?.text == "2" })
             held.release()
@@ -70,7 +70,8 @@ struct LateAnswersTests {
     func hiddenMessageWithAnUnknownNumber() async throws {
         let held = HeldTransport()
         try await withGroup(held) { server, _, phone in
-            let log = try #require(try await phone.core.store.read { [group] in try $0.log(of: group) })
+            let stored = try await phone.core.store.read { [group] in try $0.log(of: group) }
+            let log = try #require(stored)
             for (epoch, places) in [(log.epoch, [log.head + 1...log.head + 1]), (Epoch(rawValue: 1), [1...1])] {
                 let asked = server.requests(of: "bob")["sync"] ?? 0
                 held.deliver(ServerEvent.hidden(group, epoch, places).encoded())
