@@ -86,6 +86,8 @@ struct RongCloudSnippets {
         let there = stage.bob.conversation(.community("city", channel: "general"))
         let first = try await there.send(.text("1")).waitUntilSent()
         for number in 2...30 { _ = try await there.send(.text("\(number)")).waitUntilSent() }
+        // The server announces the newest message of a channel after a delay.
+        #expect(try await eventually { try await stage.alice.recents[there.id]?.lastMessage?.text == "30" })
         var messages: [Message] = []
         try await catchUp(client: stage.alice, lastKnown: first.id) { messages.append($0) }
         #expect(messages.numbers == Array(2...30))
