@@ -4647,12 +4647,12 @@ declare module "scrollback/store/settings" {
      */
     export function markRead(transaction: Transaction, user: string, id: string, seq: number | null): Promise<boolean>;
     /**
-     * Deletes an unconfirmed read that the server rejected.
+     * Deletes an unconfirmed read that the server rejected, unless the user has read more since or the log is a new one.
      *
      * @param {Transaction} transaction
-     * @param {string} id
+     * @param {ReadMark} mark
      */
-    export function dropPendingRead(transaction: Transaction, id: string): Promise<void>;
+    export function dropPendingRead(transaction: Transaction, { conversation: id, seq, epoch }: ReadMark): Promise<void>;
     /**
      * Applies the server's view of the user's own state.
      *
@@ -6667,8 +6667,7 @@ declare module "scrollback/sync/resume-state" {
      * - `storeHeads`: apply these heads and store the cursor in one transaction, then call `windowStored`.
      * - `sync`: send a `sync` request for these positions, apply the answers, and then call `syncAnswered` or `syncFailed`.
      * - `release`: apply these events in this order.
-     * - `recheck`: call `needsSync` with the positions of these conversations, because some of their held events were
-     *   dropped.
+     * - `recheck`: start another sync pass, because some held events of these conversations were dropped.
      * - `wake`: call `tick` at this time.
      *
      * @typedef {{ type: "pullWindow", request: number, cursor: string | null }
@@ -6699,7 +6698,7 @@ declare module "scrollback/sync/resume-state" {
         static batchSize: number;
         /** The maximum number of concurrent `sync` requests. */
         static batchesInFlight: number;
-        /** The maximum number of held live events; beyond it, events are dropped and their conversations are synchronized. */
+        /** The maximum number of held live events; beyond it, events are dropped, and another sync pass follows. */
         static maximumHeldEvents: number;
         /**
          * Returns whether all missed messages of a conversation are stored, so that live events follow without a gap.
@@ -6814,8 +6813,7 @@ declare module "scrollback/sync/resume-state" {
      * - `storeHeads`: apply these heads and store the cursor in one transaction, then call `windowStored`.
      * - `sync`: send a `sync` request for these positions, apply the answers, and then call `syncAnswered` or `syncFailed`.
      * - `release`: apply these events in this order.
-     * - `recheck`: call `needsSync` with the positions of these conversations, because some of their held events were
-     *   dropped.
+     * - `recheck`: start another sync pass, because some held events of these conversations were dropped.
      * - `wake`: call `tick` at this time.
      */
     export type ResumeAction = {
@@ -6892,13 +6890,13 @@ declare module "scrollback/client/sync-driver" {
         /** @param {LogPosition} position */
         behind(position: LogPosition): Promise<void>;
         /**
-         * Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
+         * Syncs conversations from their stored positions.
          *
          * @param {readonly string[]} ids
          */
         recheck(ids: readonly string[]): Promise<void>;
         /**
-         * Stores the heads of a window with its cursor.
+         * Stores the heads of a window with its cursor, and deletes the conversations that were deleted on the server.
          *
          * @param {readonly ConversationHead[]} heads
          * @param {string} cursor
@@ -6918,7 +6916,7 @@ declare module "scrollback/client/sync-driver" {
          */
         fetchHeadIfUnknown(id: string): Promise<void>;
         /**
-         * Returns whether an answer that is still to come may restore a deleted conversation.
+         * Returns whether an answer that is still to come may restore a deleted conversation, or replace its log.
          *
          * @param {string} id
          */
@@ -7133,7 +7131,6 @@ declare module "scrollback/client/driver" {
         generation: number;
     } | {
         type: "recheck";
-        ids: readonly string[];
     } | {
         type: "visible";
         tab: string;

@@ -52,6 +52,22 @@ def test_a_conversation_that_was_deleted_and_made_again_begins_anew(world):
     assert alice.run("() => test.violations()") == []
 
 
+def test_a_conversation_that_was_deleted_while_the_browser_was_offline_leaves_the_list(world):
+    for name in ("crew", "others"):
+        world.server.group(name, "alice", "bob")
+        world.server.send("bob", f"group:{name}", "old")
+    alice = world.tab("alice")
+    alice.watch(CREW)
+    alice.until("both are listed", lambda: alice.recent(CREW) and alice.recent("group:others"))
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    assert world.server.call("DELETE", f"/v1/conversations/{CREW}")[0] in (200, 204)
+    world.proxy.open_network()
+    alice.until("the conversation leaves the list", lambda: alice.recent(CREW) is None)
+    assert alice.recent("group:others")["unread"] == 1
+    assert alice.run("() => test.violations()") == []
+
+
 def test_a_removed_member_keeps_the_history_and_gets_nothing_more(world):
     world.server.group("crew", "alice", "bob")
     world.server.send("bob", CREW, "before")

@@ -59,7 +59,7 @@ import { Connection } from "./transport.js";
  *   | {type: "fetchHeads", ids: string[]}
  *   | {type: "behind", position: LogPosition}
  *   | {type: "storeHeads", heads: readonly ConversationHead[], cursor: string, generation: number}
- *   | {type: "recheck", ids: readonly string[]}
+ *   | {type: "recheck"}
  *   | {type: "visible", tab: string, isVisible: boolean}
  *   | {type: "subscribe", tab: string, id: string, isOn: boolean}
  *   | {type: "typing", id: string, isTyping: boolean}
@@ -252,7 +252,7 @@ export class Driver {
         if (input.generation === this.lifecycle.generation) await this.sync.storeWindow(input.heads, input.cursor);
         return;
       case "recheck":
-        return await this.sync.recheck(input.ids);
+        return await this.sync.restart();
       case "visible":
         if (input.isVisible) this.#visibleTabs.add(input.tab);
         else this.#visibleTabs.delete(input.tab);
@@ -733,7 +733,9 @@ export class Driver {
       advance(conversation.entry);
       conversation.save(transaction);
     });
-    await this.sync.fetchHeadIfUnknown(id);
+    // A head with a new epoch, which is still to come, discards the stored position.
+    if (this.sync.mayRestore(id)) this.sync.fetchHeads([id]);
+    else await this.sync.fetchHeadIfUnknown(id);
     this.core.changed([id]);
   }
 }

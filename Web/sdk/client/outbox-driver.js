@@ -214,8 +214,11 @@ export class OutboxDriver {
     const isFileMissing = error?.code === "unknown-media" && request.type === "send";
     await this.#perform(this.#outbox.answered(id, isFileMissing ? missingFile(error) : error, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
-    // A conversation that the server lost is deleted when its last queued message has failed.
-    if (error?.code === "unknown-conversation") await this.#driver.sync.recoverFromRollback();
+    // A conversation that the server deleted or lost is deleted when its last queued message has failed.
+    if (error?.code === "unknown-conversation") {
+      this.#driver.sync.fetchHeads([conversation]);
+      await this.#driver.sync.recoverFromRollback();
+    }
   }
 
   /**

@@ -112,12 +112,13 @@ export class SettingsDriver {
     const unknown = await this.#core.store.write(async (transaction) => {
       const unknown = [];
       for (const { conversation, summary, error } of results) {
+        const marks = asked.filter((mark) => mark.conversation === conversation);
         if (summary) {
           // The server knows that this device has the messages that its user has read.
-          await saveReported(transaction, asked.filter((mark) => mark.conversation === conversation));
+          await saveReported(transaction, marks);
           if (await applySummary(transaction, user, conversation, summary, "read")) unknown.push(conversation);
         } else if (!error?.isTemporary) {
-          await dropPendingRead(transaction, conversation);
+          for (const mark of marks) await dropPendingRead(transaction, mark);
           unknown.push(conversation);
         }
         // After a temporary error, the read is sent again after a delay, or on the next connection.

@@ -4,7 +4,13 @@ import { ConversationID } from "../model/conversation-id.js";
 import { confirm, isRecovered, unconfirmed } from "../store/checkpoint.js";
 import { markDraftsBehind } from "../store/drafts.js";
 import { saveCursor, syncPoint } from "../store/meta.js";
-import { deleteIfGone, positionsBehind, storeHeads, uncertainConversations } from "../store/recents.js";
+import {
+  deleteConversation,
+  deleteIfGone,
+  positionsBehind,
+  storeHeads,
+  uncertainConversations,
+} from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { HeadFetches } from "../sync/head-fetches.js";
 import { ResumeState } from "../sync/resume-state.js";
@@ -92,8 +98,8 @@ export class SyncDriver {
       return;
     }
     await this.applyReleased();
-    // The connection is gone if the store failed in the previous step.
-    if (!this.#driver.isOnline) return;
+    // The previous step may have started a pass. If the store failed in it, the connection is gone.
+    if (!this.#driver.isOnline || this.#resume.isFetchingWindows) return;
     this.#hasRestarted = true;
     await this.#start();
   }
@@ -128,7 +134,7 @@ export class SyncDriver {
           this.#released.push(...action.events);
           break;
         case "recheck":
-          this.#core.mailbox.post({ type: "recheck", ids: action.conversations });
+          this.#core.mailbox.post({ type: "recheck" });
       }
     }
   }
@@ -194,7 +200,7 @@ export class SyncDriver {
   }
 
   /**
-   * Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
+   * Syncs conversations from their stored positions.
    *
    * @param {readonly string[]} ids
    */
@@ -223,13 +229,16 @@ export class SyncDriver {
     }
     const isDone = body["done"] === true;
     const heads = decodeList(body["heads"], "heads", decodeHead);
+    const actions = this.#resume.windowAnswered(request, heads, decodeText(body, "cursor"), isDone);
+    // The answer to an earlier request is ignored.
+    if (actions.length === 0) return;
     this.#receivedLastWindow = isDone;
     this.#windowHasDrafts = body["drafts"] === true;
-    this.#perform(this.#resume.windowAnswered(request, heads, decodeText(body, "cursor"), isDone));
+    this.#perform(actions);
   }
 
   /**
-   * Stores the heads of a window with its cursor.
+   * Stores the heads of a window with its cursor, and deletes the conversations that were deleted on the server.
    *
    * @param {readonly ConversationHead[]} heads
    * @param {string} cursor
@@ -238,7 +247,11 @@ export class SyncDriver {
     const [isLast, hasDrafts] = [this.#receivedLastWindow, this.#windowHasDrafts];
     try {
       const outcomes = await this.#core.store.write(async (transaction) => {
-        const outcomes = await storeHeads(transaction, this.#core.user, heads);
+        // The head of a deleted conversation is a tombstone: not a member, and no messages.
+        const isGone = (/** @type {ConversationHead} */ { isMember, state }) => !isMember && state.head === 0;
+        for (const head of heads) if (isGone(head)) deleteConversation(transaction, head.conversation);
+        const known = heads.filter((head) => !isGone(head));
+        const outcomes = await storeHeads(transaction, this.#core.user, known);
         saveCursor(transaction, cursor, isLast);
         if (hasDrafts) markDraftsBehind(transaction);
         return outcomes;
@@ -327,7 +340,7 @@ export class SyncDriver {
   }
 
   /**
-   * Returns whether an answer that is still to come may restore a deleted conversation.
+   * Returns whether an answer that is still to come may restore a deleted conversation, or replace its log.
    *
    * @param {string} id
    */

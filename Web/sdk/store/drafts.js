@@ -151,7 +151,8 @@ export async function receiveDraft(transaction, synced) {
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
   // The server reports this device's own change too, which has the same text.
   const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
-  if (!hasList || isUnclear) markDraftsBehind(transaction);
+  // A list that is still to come may be older than this change, and replaces it after a reset.
+  if (!hasList || isUnclear || await getMeta(transaction, "draftsAreBehind")) markDraftsBehind(transaction);
   return hasList && await applyDraft(transaction, synced);
 }
 

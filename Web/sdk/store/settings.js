@@ -177,15 +177,16 @@ export async function markRead(transaction, user, id, seq) {
 }
 
 /**
- * Deletes an unconfirmed read that the server rejected.
+ * Deletes an unconfirmed read that the server rejected, unless the user has read more since or the log is a new one.
  *
  * @param {Transaction} transaction
- * @param {string} id
+ * @param {ReadMark} mark
  */
-export async function dropPendingRead(transaction, id) {
+export async function dropPendingRead(transaction, { conversation: id, seq, epoch }) {
   const conversation = await OpenConversation.load(transaction, id);
-  if (!conversation.read) return;
-  conversation.read.dropPendingRead();
+  const { log, read } = conversation;
+  if (log?.epoch !== epoch || read?.pendingReadSeq !== seq) return;
+  read.dropPendingRead();
   conversation.save(transaction);
 }
 

@@ -17,8 +17,7 @@ import { Backoff } from "./backoff.js";
  * - `storeHeads`: apply these heads and store the cursor in one transaction, then call `windowStored`.
  * - `sync`: send a `sync` request for these positions, apply the answers, and then call `syncAnswered` or `syncFailed`.
  * - `release`: apply these events in this order.
- * - `recheck`: call `needsSync` with the positions of these conversations, because some of their held events were
- *   dropped.
+ * - `recheck`: start another sync pass, because some held events of these conversations were dropped.
  * - `wake`: call `tick` at this time.
  *
  * @typedef {{ type: "pullWindow", request: number, cursor: string | null }
@@ -51,7 +50,7 @@ export class ResumeState {
   static batchSize = 20;
   /** The maximum number of concurrent `sync` requests. */
   static batchesInFlight = 2;
-  /** The maximum number of held live events; beyond it, events are dropped and their conversations are synchronized. */
+  /** The maximum number of held live events; beyond it, events are dropped, and another sync pass follows. */
   static maximumHeldEvents = 10_000;
 
   /** A number that is never reset, so that each answer matches one request. */
@@ -87,7 +86,7 @@ export class ResumeState {
   /** @type {number | null} */
   #pausedUntil = null;
   /**
-   * The conversations that are queued, in flight or paused, and those to be rechecked.
+   * The conversations that are queued, in flight or paused, and those that wait for another sync pass.
    *
    * @type {Set<ConversationID>}
    */

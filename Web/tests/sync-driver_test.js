@@ -1,0 +1,254 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { Driver } from "../sdk/client/driver.js";
+import { Mailbox } from "../sdk/client/mailbox.js";
+import { ScrollbackError } from "../sdk/model/errors.js";
+import { standardPace } from "../sdk/model/token-bucket.js";
+import { applyDraft, draftOf, nextDraftStep, receiveDraft, storeDrafts } from "../sdk/store/drafts.js";
+import { apply } from "../sdk/store/log.js";
+import { getMeta, setMeta } from "../sdk/store/meta.js";
+import { insertIntoOutbox } from "../sdk/store/outbox.js";
+import { OpenConversation } from "../sdk/store/records.js";
+import { markRead } from "../sdk/store/settings.js";
+import { Outbox } from "../sdk/sync/outbox.js";
+import { MemoryStore } from "./memory-store.js";
+
+const crew = "group:crew";
+
+/**
+ * The JSON of a head.
+ *
+ * @param {string} conversation
+ * @param {object} [members]
+ */
+const head = (conversation, members = {}) => ({
+  conversation,
+  epoch: "7",
+  view: 1,
+  head: 3,
+  firstSeq: 1,
+  n: 3,
+  rev: 1,
+  recentTime: "1000",
+  readSeq: 0,
+  unread: 3,
+  moved: 5,
+  userRev: 5,
+  ...members,
+});
+
+const window = (/** @type {object[]} */ ...heads) => ({ heads, cursor: "c", done: true });
+const temporary = new ScrollbackError("overloaded", "The server is overloaded.");
+
+/** A driver that is online, with a store in memory, whose requests are recorded. */
+class Client {
+  store = new MemoryStore();
+  /** @type {any[]} */
+  requests = [];
+  /** What `Core.apply` reports in addition. */
+  outcome = {};
+  isOnline = true;
+
+  constructor() {
+    this.core = /** @type {any} */ ({
+      user: "alice",
+      store: this.store,
+      mailbox: new Mailbox(),
+      apply: async (/** @type {any[]} */ inputs) => {
+        const outcomes = await this.store.write((transaction) => apply(transaction, "alice", inputs));
+        return outcomes.map((outcome) => ({ ...outcome, ...this.outcome }));
+      },
+      readConversation: async (/** @type {string} */ id, /** @type {(row: OpenConversation) => unknown} */ body) =>
+        body(await this.conversation(id)),
+      storageFailed: (/** @type {unknown} */ error) => {
+        throw error;
+      },
+    });
+    const ignored = ["changed", "changedAnything", "notify", "reportDelivered", "setCurrent", "setPresence"];
+    for (const name of [...ignored, "uploadEnded"]) this.core[name] = () => {};
+    this.driver = new Driver(this.core, new Outbox([], standardPace));
+    this.driver.send = (request, answered = () => {}) => void this.requests.push({ ...request, answered });
+    this.driver.wake = () => {};
+    Object.defineProperty(this.driver, "isOnline", { get: () => this.isOnline });
+  }
+
+  get sync() {
+    return this.driver.sync;
+  }
+
+  /** @param {string} id */
+  conversation(id) {
+    return OpenConversation.load(/** @type {any} */ (this.store), id);
+  }
+
+  /** Lets the loop handle all inputs, and these before them. @param {any[]} inputs */
+  async loop(...inputs) {
+    for (const input of inputs) this.core.mailbox.post(input);
+    this.core.mailbox.post({ type: "close" });
+    await this.driver.run();
+    this.core.mailbox = new Mailbox();
+  }
+
+  /** Stores the window that was answered. */
+  async storeWindow() {
+    for (const input of this.core.mailbox.drain()) {
+      if (input.type === "storeHeads") await this.sync.storeWindow(input.heads, input.cursor);
+    }
+  }
+
+  /** Answers the last request. @param {object} body */
+  async answer(body) {
+    await this.requests.at(-1).answered({ body, error: null });
+    await this.storeWindow();
+  }
+
+  /** Takes the conversations of the requests for heads. */
+  headsRequested() {
+    return this.requests.splice(0).flatMap(({ type, conversations }) => type === "heads" ? conversations : []);
+  }
+
+  /** Takes the number of requests for windows. */
+  windowsRequested() {
+    return this.requests.splice(0).filter(({ type, positions }) => type === "sync" && !positions).length;
+  }
+
+  /** Completes a sync pass. @param {object[]} heads */
+  async connect(...heads) {
+    await this.sync.connected();
+    await this.answer(window(...heads));
+    this.requests = [];
+  }
+}
+
+/** @param {number} seq */
+const hide = (seq) => /** @type {any} */ ({
+  type: "hidden",
+  conversation: crew,
+  epoch: "7",
+  ranges: [[seq, seq]],
+});
+
+/** An input with an event of the server. @param {Client} client @param {object} event */
+const eventInput = ({ driver }, event) => ({
+  type: "transport",
+  generation: driver.lifecycle.generation,
+  event: { type: "frame", text: JSON.stringify(event) },
+});
+
+Deno.test("A conversation that was deleted while the device was offline is deleted with the next pass", async () => {
+  const client = new Client();
+  await client.connect(head(crew), head("group:others"));
+  await client.sync.restart();
+  await client.answer(window(head(crew, { member: false, head: 0, n: 0, recentTime: undefined })));
+  assert.deepEqual((await client.store.all("conversations")).map(({ id }) => id), ["group:others"]);
+  // A former member keeps the messages.
+  await client.sync.restart();
+  await client.answer(window(head("group:others", { member: false, head: 3 })));
+  assert.equal((await client.conversation("group:others")).entry.isMember, false);
+});
+
+Deno.test("A message to an unknown conversation fetches its head, which shows that it is gone", async () => {
+  const client = new Client();
+  const submission = { id: "m1", content: { type: "text", json: { text: "hi" } }, attributes: {} };
+  const fields = { id: "m1", conversation: crew, request: { type: "send", submission }, now: Date.now() };
+  await insertIntoOutbox(/** @type {any} */ (client.store), /** @type {any} */ (fields));
+  setMeta(/** @type {any} */ (client.store), "isRecovered", true);
+  await client.connect(head(crew));
+  await client.driver.outbox.connected();
+  await client.driver.outbox.queued("m1");
+  const error = new ScrollbackError("unknown-conversation", "The conversation does not exist.");
+  await client.requests.at(-1).answered({ body: null, error });
+  assert.deepEqual(client.requests.at(-1).conversations, [crew]);
+  await client.answer({ heads: [] });
+  assert.deepEqual(await client.store.all("conversations"), []);
+});
+
+Deno.test("A draft that overtakes a list with a reset is listed again", async () => {
+  const transaction = /** @type {any} */ (new MemoryStore());
+  const draft = (/** @type {string} */ text, /** @type {number} */ rev) => ({
+    conversation: crew,
+    draft: { text, replyTo: null },
+    rev,
+  });
+  setMeta(transaction, "draftCursor", "c");
+  setMeta(transaction, "draftsAreBehind", 1);
+  // The server's store went back, so that revisions begin at a lower number.
+  await applyDraft(transaction, draft("lost", 9));
+  const list = /** @type {any} */ (await nextDraftStep(transaction));
+  assert.equal(await receiveDraft(transaction, draft("new", 5)), false);
+  const page = (/** @type {any[]} */ ...drafts) => ({ drafts, cursor: "d", hasMore: false, isReset: true });
+  await storeDrafts(transaction, page(draft("old", 4)), list);
+  const next = /** @type {any} */ (await nextDraftStep(transaction));
+  assert.equal(next?.type, "list");
+  await storeDrafts(transaction, { ...page(draft("new", 5)), isReset: false }, next);
+  assert.equal((await draftOf(transaction, crew))?.text, "new");
+  assert.equal(await nextDraftStep(transaction), null);
+});
+
+Deno.test("A refused read is only deleted if the user has read nothing more since, in the same log", async () => {
+  const refused = new ScrollbackError("unknown-conversation", "The conversation does not exist.");
+  for (const [epoch, seq, rest] of /** @type {const} */ ([["7", 1, null], ["7", 3, 3], ["8", 1, 1]])) {
+    const client = new Client();
+    await client.connect(head(crew));
+    const transaction = /** @type {any} */ (client.store);
+    await markRead(transaction, "alice", crew, 1);
+    await client.driver.settings.send();
+    const { answered } = client.requests.at(-1);
+    if (epoch !== "7") {
+      await client.sync.restart();
+      await client.answer(window(head(crew, { epoch, moved: 6 })));
+    }
+    await markRead(transaction, "alice", crew, seq);
+    await answered({ body: null, error: refused });
+    assert.equal((await client.conversation(crew)).read?.pendingReadSeq, rest, `${epoch} ${seq}`);
+  }
+});
+
+Deno.test("A position of the peer that may precede a new log fetches the head", async () => {
+  const event = { type: "read", conversation: "direct:bob", user: "bob", readSeq: 2 };
+  const client = new Client();
+  await client.connect(head("direct:bob"));
+  await client.loop(eventInput(client, event));
+  assert.deepEqual(client.headsRequested(), []);
+
+  const restarted = new Client();
+  await restarted.connect(head("direct:bob"));
+  await restarted.sync.restart();
+  await restarted.loop(eventInput(restarted, event));
+  assert.deepEqual(restarted.headsRequested(), ["direct:bob"]);
+});
+
+Deno.test("Events that were dropped because too many were held start another pass", async () => {
+  const client = new Client();
+  await client.connect(head(crew));
+  await client.loop({ type: "recheck" });
+  assert.equal(client.windowsRequested(), 1);
+});
+
+Deno.test("A hide that starts a pass while another one starts does not start two", async () => {
+  const client = new Client();
+  await client.connect(head(crew));
+  await client.sync.restart();
+  await client.sync.restart();
+  await client.sync.applyLive([hide(2)]);
+  client.outcome = { missesHidden: true };
+  const { answered } = client.requests.at(-1);
+  client.requests = [];
+  await answered({ body: window(), error: null });
+  await client.storeWindow();
+  assert.equal(client.windowsRequested(), 1);
+});
+
+Deno.test("A late answer to an earlier request for a window does not end the pass", async () => {
+  const client = new Client();
+  await client.sync.connected();
+  const [first] = client.requests;
+  first.answered({ body: null, error: temporary });
+  client.sync.tick(Number.MAX_SAFE_INTEGER);
+  const second = client.requests.at(-1);
+  assert.notEqual(second, first);
+  second.answered({ body: { ...window(), done: false }, error: null });
+  first.answered({ body: window(), error: null });
+  await client.storeWindow();
+  assert.equal(await getMeta(/** @type {any} */ (client.store), "isInterrupted"), true);
+});
