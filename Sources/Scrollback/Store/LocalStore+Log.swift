@@ -238,7 +238,7 @@ extension LocalWriter {
             log.state = state
         case .sent(let message):
             var state = try log.state ?? initialState(from: message.impliedHead)
-            // The message leaves the outbox, so it must be stored even if its answer is the first to tell a new epoch.
+            // The message leaves the outbox, so it must be stored even if no other answer had this epoch before.
             if state.epoch != message.epoch { edits.append(state.apply(head: message.impliedHead)) }
             edits.append(state.apply(message: message))
             log.state = state

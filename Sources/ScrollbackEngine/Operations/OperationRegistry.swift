@@ -3,7 +3,7 @@ import ScrollbackWire
 /// All operations of the server.
 ///
 /// HTTP routes, WebSocket requests, the OpenAPI document and `Documentation/permissions.md` follow from this list. Its
-/// four parts have no meaning; one long list would take the compiler longer.
+/// four parts have no meaning.
 package enum OperationRegistry {
     package static let all: [any Executable.Type] = moderation + messages + people + conversations
 

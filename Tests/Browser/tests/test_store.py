@@ -80,7 +80,7 @@ def test_rows_of_another_epoch_disappear_with_it(run):
     """) == [["new"], "2", 1, "Crew", True]
 
 
-def test_an_acknowledged_message_is_stored_even_if_its_answer_is_the_first_to_tell_a_new_epoch(run):
+def test_an_acknowledged_message_is_stored_even_if_no_other_answer_had_its_epoch_before(run):
     assert run("""
         await write(live(message(1, "old")), live(message(2, "old")));
         const own = message(2, "own", { epoch: "2", sender: "alice" });

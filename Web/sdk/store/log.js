@@ -201,7 +201,7 @@ async function editsOf(transaction, input, log, isNew) {
     case "sent": {
       const head = impliedHead(input.message);
       log.log ??= initialState(head, isNew);
-      // The message leaves the outbox, so it must be stored even if its answer is the first to tell a new epoch.
+      // The message leaves the outbox, so it must be stored even if no other answer had this epoch before.
       if (log.log.epoch !== head.epoch) edits.push(log.log.applyHead(head));
       edits.push(log.log.applyMessage(input.message));
       break;
