@@ -116,13 +116,13 @@ extension Transaction {
 }
 
 extension Engine {
-    /// Records an act that changes nothing in the store.
+    /// Records an act that changes nothing in the store, and returns after the commit.
+    ///
+    /// - Throws: The error of the store, or `rate-limited` and `overloaded` if too many writes are waiting.
     package func audit(
         _ action: AuditRow.Action, by caller: Caller, of user: UserID? = nil, detail: String? = nil
-    ) {
-        commits.submit(
-            for: WorkOwner(caller), { try $0.audit(action, by: caller, of: user, detail: detail) },
-            completion: { _ in })
+    ) async throws(ChatError) {
+        try await submit(for: WorkOwner(caller)) { try $0.audit(action, by: caller, of: user, detail: detail) }
     }
 
     /// The time before which entries are removed from the audit log.

@@ -40,7 +40,8 @@ extension Route {
             } catch {
                 throw ChatError(wrapping: error)
             }
-            scope.engine.audit(
+            // Nobody gets a token that the audit log does not have.
+            try await scope.engine.audit(
                 .issueToken, by: caller, of: subject, detail: scopes.names?.joined(separator: " "))
             return respond { $0.field("token", token) }
         }

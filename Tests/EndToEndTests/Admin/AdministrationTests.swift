@@ -48,6 +48,18 @@ struct AdministrationTests {
         try await server.terminate()
     }
 
+    @Test("The audit log has the record of a token before the token is given out")
+    func tokenIsRecorded() async throws {
+        let (server, admin, _, _) = try await fixture()
+        for index in 0..<20 {
+            let token = try await admin.call("POST", "/v1/tokens", #"{"user":"user\#(index)"}"#)
+            try #require(token.json.string("token") != nil)
+            let acts = try await admin.call("GET", "/v1/audit?action=issue-token&limit=1").json.objects("acts")
+            try #require(acts.first?["user"] as? String == "user\(index)")
+        }
+        try await server.terminate()
+    }
+
     @Test("Lists, bans and reports work over HTTP and from the command line")
     func lists() async throws {
         let (server, admin, alice, bob) = try await fixture()

@@ -53,7 +53,7 @@ extension TestPush: Executable {
         Task {
             do throws(ChatError) {
                 let devices = try await context.engine.sendTestPush(to: user, device: device, by: context.caller)
-                context.engine.audit(.testPush, by: context.caller, of: user)
+                try await context.engine.audit(.testPush, by: context.caller, of: user)
                 completion(.success(Answer(devices: devices)))
             } catch {
                 completion(.failure(error))
