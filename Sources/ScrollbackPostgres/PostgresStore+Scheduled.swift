@@ -38,6 +38,14 @@ extension PostgresReader {
     }
 
     func nextScheduled() throws -> Date? { try connection.first(Self.nextScheduled) ?? nil }
+
+    private static let cancelledDigest = Statement("SELECT digest FROM cancelled WHERE userID = ? AND id = ?") {
+        $0.integer()
+    }
+
+    func cancelledDigest(of id: MessageID, of user: UserID) throws -> Int64? {
+        try connection.first(Self.cancelledDigest) { $0.add(user, id) }
+    }
 }
 
 extension PostgresWriter {
@@ -68,6 +76,26 @@ extension PostgresWriter {
 
     func dropScheduled(in conversation: ConversationID) throws {
         try connection.enqueue(Self.dropScheduledInConversation) { $0.add(conversation.description) }
+    }
+
+    private static let insertCancelled = Statement(
+        """
+        INSERT INTO cancelled (userID, id, digest, at) VALUES (?, ?, ?, ?)
+        ON CONFLICT (userID, id) DO UPDATE SET digest = excluded.digest, at = excluded.at
+        """)
+    private static let dropOldestCancelled = Statement(
+        """
+        DELETE FROM cancelled WHERE (userID, id) IN
+            (SELECT userID, id FROM cancelled WHERE userID = ? ORDER BY at DESC, id DESC OFFSET ?)
+        """)
+
+    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws {
+        try connection.enqueue(Self.insertCancelled) {
+            $0.add(user, id)
+            $0.add(digest)
+            $0.add(time)
+        }
+        try connection.enqueue(Self.dropOldestCancelled) { $0.add(user, Int64(limit)) }
     }
 }
 

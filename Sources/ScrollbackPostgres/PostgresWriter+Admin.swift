@@ -110,7 +110,7 @@ extension PostgresWriter {
         "invitation WHERE userID = ?", "invitation WHERE inviter = ?", "presence WHERE userID = ?",
         "pushUser WHERE userID = ?", "pushDevice WHERE userID = ?", "pushLevel WHERE userID = ?",
         "pushRetry WHERE userID = ?", "usage WHERE userID = ?", "draft WHERE userID = ?",
-        "scheduled WHERE userID = ?", "incomingWebhook WHERE userID = ?",
+        "scheduled WHERE userID = ?", "cancelled WHERE userID = ?", "incomingWebhook WHERE userID = ?",
     ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {

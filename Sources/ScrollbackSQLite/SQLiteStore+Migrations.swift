@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 22
+    static let schemaVersion = 23
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -40,6 +40,7 @@ extension SQLiteStore {
             try database.execute(sql: "ALTER TABLE receipt ADD COLUMN deliveredSeq INTEGER NOT NULL DEFAULT 0")
         }
         migrator.registerMigration("22", migrate: createIncomingWebhookTable)
+        migrator.registerMigration("23", migrate: createCancelledTable)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

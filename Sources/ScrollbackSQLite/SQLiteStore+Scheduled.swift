@@ -25,6 +25,20 @@ extension SQLiteStore {
                 CREATE INDEX scheduled_conversation ON scheduled (conversation);
                 """)
     }
+
+    /// Creates the table of cancelled messages, of which only the digests are kept.
+    static func createCancelledTable(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE cancelled (
+                    user TEXT NOT NULL,
+                    id BLOB NOT NULL,
+                    digest INTEGER NOT NULL,
+                    at REAL NOT NULL,
+                    PRIMARY KEY (user, id)
+                ) WITHOUT ROWID, STRICT
+                """)
+    }
 }
 
 extension SQLiteReader {
@@ -62,6 +76,14 @@ extension SQLiteReader {
     func nextScheduled() throws -> Date? {
         try connection.first(Self.nextScheduled) { $0.add(Date(timeIntervalSinceReferenceDate: -.infinity)) } ?? nil
     }
+
+    private static let cancelledDigest = Statement("SELECT digest FROM cancelled WHERE user = ? AND id = ?") {
+        $0.integer()
+    }
+
+    func cancelledDigest(of id: MessageID, of user: UserID) throws -> Int64? {
+        try connection.first(Self.cancelledDigest) { $0.add(user, id) }
+    }
 }
 
 extension SQLiteWriter {
@@ -92,6 +114,26 @@ extension SQLiteWriter {
 
     func dropScheduled(in conversation: ConversationID) throws {
         try connection.run(Self.dropScheduledInConversation) { $0.add(conversation.description) }
+    }
+
+    private static let insertCancelled = Statement(
+        """
+        INSERT INTO cancelled (user, id, digest, at) VALUES (?, ?, ?, ?)
+        ON CONFLICT (user, id) DO UPDATE SET digest = excluded.digest, at = excluded.at
+        """)
+    private static let dropOldestCancelled = Statement(
+        """
+        DELETE FROM cancelled WHERE (user, id) IN
+            (SELECT user, id FROM cancelled WHERE user = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)
+        """)
+
+    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws {
+        try connection.run(Self.insertCancelled) {
+            $0.add(user, id)
+            $0.add(digest)
+            $0.add(time)
+        }
+        try connection.run(Self.dropOldestCancelled) { $0.add(user, Int64(limit)) }
     }
 }
 

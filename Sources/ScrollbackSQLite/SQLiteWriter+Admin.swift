@@ -110,7 +110,7 @@ extension SQLiteWriter {
         "invitation WHERE user = ?", "invitation WHERE inviter = ?", "presence WHERE user = ?",
         "pushPerson WHERE user = ?", "pushDevice WHERE user = ?", "pushReach WHERE user = ?",
         "pushRetry WHERE user = ?", "usage WHERE user = ?", "draft WHERE user = ?",
-        "scheduled WHERE user = ?", "incomingWebhook WHERE user = ?",
+        "scheduled WHERE user = ?", "cancelled WHERE user = ?", "incomingWebhook WHERE user = ?",
     ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {

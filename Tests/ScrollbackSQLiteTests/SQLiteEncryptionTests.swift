@@ -90,6 +90,7 @@ import Testing
         "erasure.user", "erasure.replacement", "erasure.error",
         "guest.user", "threadState.user", "threadState.thread", "draft.user",
         "draft.conversation", "scheduled.user", "scheduled.id", "scheduled.conversation", "scheduled.failure",
+        "cancelled.user", "cancelled.id",
         "incomingWebhook.id", "incomingWebhook.conversation", "incomingWebhook.user", "incomingWebhook.secretHash",
         "pushPerson.user", "pushPerson.language", "pushPerson.level", "pushPerson.quietFrom", "pushPerson.quietTo",
         "pushPerson.quietZone", "pushDevice.user", "pushDevice.device", "pushDevice.service", "pushDevice.token",

@@ -5,6 +5,8 @@ import ScrollbackWire
 extension Transaction {
     /// The maximum number of a user's scheduled messages, with those that failed.
     static let maximumScheduled = 100
+    /// How many cancelled messages of a user the store remembers.
+    private static let maximumCancelled = 100
     /// How far ahead a message can be scheduled.
     private static let longestWait: TimeInterval = 366 * 86_400
 
@@ -25,6 +27,10 @@ extension Transaction {
             throw ChatError(
                 .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
         }
+        let message = ScheduledRow(
+            user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time, body: submission.json)
+        // A retry whose message was cancelled in the meantime.
+        if try store.cancelledDigest(of: message.id, of: user) == message.digest { return }
         try submission.content.checkIsNotEvent(byAdmin: false)
         _ = try checkSending(to: id, by: sender, permissions: permissions)
         let files = try checkedFiles(
@@ -38,11 +44,21 @@ extension Transaction {
                 limit: Self.maximumScheduled)
         }
         try keep(files, until: time)
-        try store.put(
-            ScheduledRow(
-                user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time,
-                body: submission.json))
+        try store.put(message)
         publish(.scheduled(time))
+    }
+
+    /// Cancels a scheduled message.
+    ///
+    /// The store remembers its digest, because a device that never got the answer to its request sends it again.
+    ///
+    /// - Returns: Whether the user had the message.
+    func cancelScheduled(_ id: MessageID, of user: UserID) throws -> Bool {
+        guard let message = try store.scheduled(id, of: user) else { return false }
+        try store.dropScheduled(id, of: user)
+        try store.insertCancelled(
+            id, of: user, digest: message.digest, at: now.date, keeping: Self.maximumCancelled)
+        return true
     }
 
     /// Sends a scheduled message, unless it was changed or cancelled since `row` was read.

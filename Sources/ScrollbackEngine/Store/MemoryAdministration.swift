@@ -212,6 +212,7 @@ extension MemoryRows {
 
     func forget(_ user: UserID) {
         change(\.scheduled[user], nil)
+        change(\.cancelled[user], nil)
         dropIncomingWebhooks(of: user)
         changeModeration { moderation in
             for other in moderation.blocked(by: user, after: nil, limit: .max) {

@@ -23,6 +23,16 @@ extension MemoryRows {
 
     func nextScheduled() -> Date? { waiting.first?.dueAt }
 
+    func cancelledDigest(of id: MessageID, of user: UserID) -> Int64? {
+        cancelled[user]?.last { $0.id == id }?.digest
+    }
+
+    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) {
+        var all = (cancelled[user] ?? []).filter { $0.id != id }
+        all.append(CancelledMessage(id: id, digest: digest, at: time))
+        change(\.cancelled[user], all.sorted { ($0.at, $0.id) < ($1.at, $1.id) }.suffix(limit))
+    }
+
     func put(_ row: ScheduledRow) {
         var all = scheduled[row.user] ?? [:]
         all[row.id] = row
@@ -38,4 +48,11 @@ extension MemoryRows {
             change(\.scheduled[user], rows.filter { $0.value.conversation != conversation })
         }
     }
+}
+
+/// A scheduled message that its user cancelled.
+struct CancelledMessage {
+    var id: MessageID
+    var digest: Int64
+    var at: Date
 }

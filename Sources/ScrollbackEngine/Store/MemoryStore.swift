@@ -155,6 +155,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var users: [UserID: UserRow] = [:]
     var drafts: [UserID: [ConversationID: DraftRow]] = [:]
     var scheduled: [UserID: [MessageID: ScheduledRow]] = [:]
+    /// The cancelled messages, oldest first.
+    var cancelled: [UserID: [CancelledMessage]] = [:]
     var incomingWebhooks: [Identifier: IncomingWebhookRow] = [:]
     var moderation = MemoryModeration()
     var people = MemoryPeople()
@@ -196,6 +198,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         threadStates = other.threadStates
         drafts = other.drafts
         scheduled = other.scheduled
+        cancelled = other.cancelled
         incomingWebhooks = other.incomingWebhooks
         administration = other.administration
         push = other.push

@@ -11,6 +11,8 @@ package protocol ScheduledReader {
     func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow]
     /// Returns the earliest time at which an attempt to send a message is due.
     func nextScheduled() throws -> Date?
+    /// Returns the digest of a message that a user cancelled; `nil` if the store has none.
+    func cancelledDigest(of id: MessageID, of user: UserID) throws -> Int64?
 }
 
 /// Write operations for scheduled messages.
@@ -22,6 +24,11 @@ package protocol ScheduledWriter {
     ///
     /// - Parameter conversation: The conversation's name from the users' point of view.
     func dropScheduled(in conversation: ConversationID) throws
+    /// Stores the digest of a message that a user cancelled, and deletes the oldest ones beyond the newest `limit` of
+    /// the user.
+    ///
+    /// The message is not deleted.
+    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws
 }
 
 /// A message that the server sends at a later time.
@@ -48,5 +55,11 @@ package struct ScheduledRow: Hashable, Sendable {
         dueAt = sendAt
         self.body = body
         self.failure = failure
+    }
+
+    /// A digest of what the user scheduled, which distinguishes a retry from a different message.
+    package var digest: Int64 {
+        AppendRequest.digest(
+            of: [conversation.description, "\(sendAt.timeIntervalSinceReferenceDate)", body.text])
     }
 }

@@ -20,6 +20,7 @@ extension PostgresStore {
             Migration(number: 4, script: storeNotesUncompressed),
             Migration(number: 5, script: addDeliveredPositions),
             Migration(number: 6, script: createIncomingWebhooks),
+            Migration(number: 7, script: createCancelled),
         ]
     }
 

@@ -582,4 +582,15 @@ extension PostgresStore {
         CREATE INDEX incomingWebhook_user ON incomingWebhook (userID, id);
         CREATE INDEX incomingWebhook_conversation ON incomingWebhook (conversation);
         """
+
+    /// What schema 7 adds: the digests of scheduled messages that their users cancelled.
+    static let createCancelled = """
+        CREATE TABLE cancelled (
+            userID TEXT COLLATE "C" NOT NULL,
+            id UUID NOT NULL,
+            digest BIGINT NOT NULL,
+            at DOUBLE PRECISION NOT NULL,
+            PRIMARY KEY (userID, id)
+        );
+        """
 }

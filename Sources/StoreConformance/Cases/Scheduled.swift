@@ -51,6 +51,33 @@ extension StoreConformance {
             try expectEqual(try read { try $0.scheduledCount(of: "bob") }, 0)
             try store.transaction { try $0.forget("alice") }
             try expectEqual(try found(second.id), nil)
-        }
+        },
+        Case("The digests of the newest cancelled messages are kept until the user is erased") { store in
+            func id(_ number: UInt64) -> MessageID { MessageID(high: 1, low: number) }
+            func digests(of user: UserID = "alice") throws -> [Int64?] {
+                try store.read { store in try (1...4).map { try store.cancelledDigest(of: id($0), of: user) } }
+            }
+            func cancel(_ number: UInt64, _ digest: Int64, at time: Double, by user: UserID = "alice") throws {
+                try store.transaction {
+                    try $0.insertCancelled(
+                        id(number), of: user, digest: digest, at: Date(timeIntervalSinceReferenceDate: time),
+                        keeping: 2)
+                }
+            }
+            try expectEqual(try digests(), [nil, nil, nil, nil])
+            try cancel(3, .max, at: 1)
+            try cancel(1, .min, at: 2)
+            try cancel(3, 30, at: 3)
+            try expectEqual(try digests(), [.min, nil, 30, nil])
+            try cancel(2, 20, at: 1, by: "bob")
+            try cancel(2, 2, at: 4)
+            try expectEqual(try digests(), [nil, 2, 30, nil])
+            // Of the same moment, the highest IDs are kept.
+            try cancel(4, 4, at: 4)
+            try expectEqual(try digests(), [nil, 2, nil, 4])
+            try store.transaction { try $0.forget("alice") }
+            try expectEqual(try digests(), [nil, nil, nil, nil])
+            try expectEqual(try digests(of: "bob"), [nil, 20, nil, nil])
+        },
     ]
 }

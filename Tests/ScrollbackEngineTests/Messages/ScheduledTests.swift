@@ -85,6 +85,46 @@ struct ScheduledTests {
         #expect(refusal { try schedule("third", in: 10, id: id) }?.code == .conflict)
     }
 
+    @Test("The retry of a request whose message was cancelled schedules nothing", arguments: [false, true])
+    func retryAfterCancelling(byAdministrator: Bool) async throws {
+        let id = harness.newID()
+        let request = ScheduleMessage(
+            conversation: group, submission: harness.submission("first", id: id), sendAt: harness.clock.now + 10)
+        try harness.perform(request, by: Caller(user: "alice"))
+        if byAdministrator {
+            try harness.perform(CancelUserScheduled(user: "alice", id: id), by: EngineHarness.admin)
+        } else {
+            try harness.perform(CancelScheduled(id: id), by: Caller(user: "alice"))
+        }
+        // The device never got the answer, and sends the request again.
+        try harness.perform(request, by: Caller(user: "alice"))
+        #expect(try list().isEmpty)
+        try await wait(20)
+        try harness.perform(request, by: Caller(user: "alice"))
+        try await wait(1)
+        #expect(try texts().isEmpty)
+        // The IDs of other users and other messages are not affected.
+        try schedule("of bob", in: 5, id: id, by: "bob")
+        try schedule("second", in: 10, id: id)
+        #expect(try list().map(\.submission.content.text) == ["second"] && list(of: "bob").count == 1)
+    }
+
+    @Test("The store remembers the newest 100 cancelled messages of a user")
+    func rememberedCancellations() throws {
+        var requests: [ScheduleMessage] = []
+        for index in 0...100 {
+            let request = ScheduleMessage(
+                conversation: group, submission: harness.submission("\(index)", id: harness.newID()),
+                sendAt: harness.clock.now + 1_000)
+            try harness.perform(request, by: Caller(user: "alice"))
+            try harness.perform(CancelScheduled(id: request.submission.id), by: Caller(user: "alice"))
+            requests.append(request)
+            harness.clock.advance(by: 1)
+        }
+        for request in requests { try harness.perform(request, by: Caller(user: "alice")) }
+        #expect(try list().map(\.submission.content.text) == ["0"])
+    }
+
     @Test("The rights at the time of sending count, and a refused message shows why and is not sent later")
     func refusals() async throws {
         #expect(refusal { try schedule("x", in: 10, by: "carol") }?.code == .unknownConversation)

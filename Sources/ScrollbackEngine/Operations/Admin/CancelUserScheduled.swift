@@ -26,12 +26,11 @@ package struct CancelUserScheduled: ChatOperation {
 
 extension CancelUserScheduled: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
-        guard try transaction.store.scheduled(id, of: user) != nil else {
+        guard try transaction.cancelScheduled(id, of: user) else {
             throw ChatError(
                 .unknownMessage, "\(user) has no scheduled message \(id). It may have been sent or cancelled.",
                 parameter: "id")
         }
-        try transaction.store.dropScheduled(id, of: user)
         try transaction.audit(.cancelScheduled, by: context.caller, of: user, detail: id.description)
         return EmptyAnswer()
     }

@@ -17,13 +17,11 @@ extension ListScheduled: ReadOperation {
 
 extension CancelScheduled: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
-        let user = context.caller.user
-        guard try transaction.store.scheduled(id, of: user) != nil else {
+        guard try transaction.cancelScheduled(id, of: context.caller.user) else {
             throw ChatError(
                 .unknownMessage, "You have no scheduled message \(id). It may have been sent or cancelled.",
                 parameter: "id")
         }
-        try transaction.store.dropScheduled(id, of: user)
         return EmptyAnswer()
     }
 }

@@ -6,7 +6,11 @@ package struct CancelScheduled: ClientOperation {
         frame: "cancelScheduled", http: .delete("/v1/scheduled/{id}"), scope: .write,
         caller: .anyUser, cost: .write, tag: .messages,
         summary: "Cancel a scheduled message",
-        details: "If the message was already sent or cancelled, the request fails with 404 `unknown-message`.",
+        details: """
+            If the message was already sent or cancelled, the request fails with 404 `unknown-message`. A later retry \
+            of the request that scheduled the message changes nothing. The server recognizes the retries of your \
+            newest 100 cancelled messages.
+            """,
         errors: [404])
 
     package typealias Answer = EmptyAnswer
