@@ -125,6 +125,18 @@ extension Engine {
         try await submit(for: WorkOwner(caller)) { try $0.audit(action, by: caller, of: user, detail: detail) }
     }
 
+    /// Records an act that changes nothing in the store, without waiting for the commit.
+    ///
+    /// For acts that have already happened, which an error could not undo. The record is missing if too many writes
+    /// wait.
+    func auditInBackground(
+        _ action: AuditRow.Action, by caller: Caller, of user: UserID? = nil, detail: String? = nil
+    ) {
+        commits.submit(
+            for: WorkOwner(caller), { try $0.audit(action, by: caller, of: user, detail: detail) },
+            completion: { _ in })
+    }
+
     /// The time before which entries are removed from the audit log.
     var oldestLoggedAct: Date { clock().addingTimeInterval(-86_400 * Double(settings.auditDays)) }
 }

@@ -125,7 +125,7 @@ extension Engine {
         try checkIsAdmin(caller)
         let count = closeSessions(of: user, device: device)
         node?.send(.close(user, device: device))
-        audit(.closeConnections, by: caller, of: user, detail: device)
+        auditInBackground(.closeConnections, by: caller, of: user, detail: device)
         return count
     }
 }

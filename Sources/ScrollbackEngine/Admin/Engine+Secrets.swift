@@ -38,7 +38,7 @@ extension Engine {
             throw ChatError(.conflict, "This server does not sign tokens.")
         }
         let rotation = try rotate(overlap)
-        audit(.rotateSecret, by: caller, detail: rotation.key)
+        auditInBackground(.rotateSecret, by: caller, detail: rotation.key)
         return rotation
     }
 

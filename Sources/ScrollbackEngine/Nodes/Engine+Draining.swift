@@ -34,7 +34,7 @@ extension Engine {
             throw .invalidParameter("node", "must be the ID of a node that runs. GET /v1/admin/nodes lists them")
         }
         guard !target.isDraining else { return }
-        audit(.drainNode, by: caller, detail: target.name)
+        auditInBackground(.drainNode, by: caller, detail: target.name)
         if id == own.id { node?.beginDrain() } else { node?.send(.drain(id)) }
     }
 

@@ -59,7 +59,7 @@ package struct ScheduledRow: Hashable, Sendable {
 
     /// A digest of what the user scheduled, which distinguishes a retry from a different message.
     package var digest: Int64 {
-        AppendRequest.digest(
+        Submission.digest(
             of: [conversation.description, "\(sendAt.timeIntervalSinceReferenceDate)", body.text])
     }
 }
