@@ -87,8 +87,8 @@ package final class ClientCore: Sendable {
         case reportDelivered
         /// The heads and the cursor of a sync window must be stored.
         case storeHeads([ConversationHead], String, generation: Int)
-        /// Conversations must be synced from their stored positions, because events for them may have been lost.
-        case recheck([ConversationID])
+        /// Another sync pass must follow, because events were dropped.
+        case restartSync
         case setActive(Bool)
         case subscribe([ConversationID], isOn: Bool)
         case typing(ConversationID, Bool)

@@ -21,8 +21,8 @@ extension Driver {
             return
         }
         await applyReleased()
-        // The connection is gone if the store failed in the previous step.
-        guard connection != nil else { return }
+        // The previous step may have started a pass. If the store failed in it, the connection is gone.
+        guard connection != nil, !resume.isFetchingWindows else { return }
         hasRestartedSync = true
         try await startSync()
     }
@@ -40,7 +40,7 @@ extension Driver {
             case .storeHeads(let heads, let cursor):
                 core.mailbox.post(.storeHeads(heads, cursor, generation: lifecycle.generation))
             case .release(let events): released += events
-            case .recheck(let ids): core.mailbox.post(.recheck(ids))
+            case .recheck: core.mailbox.post(.restartSync)
             }
         }
     }
@@ -97,7 +97,7 @@ extension Driver {
     /// Whether this client is subscribed to a channel or room.
     func isSubscribed(_ id: ConversationID) -> Bool { subscriptions.contains(id) }
 
-    /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
+    /// Syncs conversations from their stored positions.
     func recheck(_ ids: [ConversationID]) async {
         do {
             let positions = try await core.store.read { reader in

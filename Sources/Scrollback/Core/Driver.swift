@@ -218,7 +218,12 @@ final class Driver {
             await applyReleased()
         case .storeHeads(let heads, let cursor, let generation):
             if generation == lifecycle.generation { await store(heads, cursor) }
-        case .recheck(let ids): await recheck(ids)
+        case .restartSync:
+            do throws(ChatError) {
+                try await restartSync()
+            } catch {
+                await storeFailed(error)
+            }
         case .setActive(let isActive):
             await perform(lifecycle.setActive(isActive, now: now))
             if isActive { Task { [core] in await core.processPushInbox() } }

@@ -11,7 +11,7 @@ package enum ResumeAction: Hashable, Sendable {
     case sync(batch: Int, [LogPosition])
     /// Apply these events in this order.
     case release([LiveEvent])
-    /// Call `needsSync` with the positions of these conversations, because some of their held events were dropped.
+    /// Start another sync pass, because some held events of these conversations were dropped.
     case recheck([ConversationID])
     /// Call `tick` at this time.
     case wake(at: Date)

@@ -15,7 +15,7 @@ package struct ResumeState: Sendable {
     package static let batchesInFlight = 2
     /// The maximum number of held live events.
     ///
-    /// Beyond it, events are dropped and their conversations are synchronized instead.
+    /// Beyond it, events are dropped, and another sync pass follows.
     package static let maximumHeldEvents = 10_000
 
     enum Windows: Hashable {
@@ -37,7 +37,7 @@ package struct ResumeState: Sendable {
     /// The conversations that are requested after a delay.
     var paused: [LogPosition] = []
     var pausedUntil: Date?
-    /// The conversations in `queue`, `inFlight` or `paused`, and those to be rechecked.
+    /// The conversations in `queue`, `inFlight` or `paused`, and those that wait for another sync pass.
     var pending: Set<ConversationID> = []
     /// Whether the device has never received all windows; it has then missed nothing.
     var isNew = false

@@ -222,6 +222,56 @@ struct LateAnswersTests {
         }
     }
 
+    /// Reconnects Bob's client, whose transport holds the window of its sync pass.
+    private func reconnect(_ held: HeldTransport, to server: TestServer) async throws {
+        server.goOffline("bob")
+        held.hold()
+        server.goOnline("bob")
+        #expect(try await eventually { held.heldCount > 0 })
+    }
+
+    @Test("A sync pass that two events request at the end of another one runs once")
+    func passRequestedTwice() async throws {
+        let held = HeldTransport { $0.type == "sync" && $0.members["positions"] == nil }
+        try await withGroup(held) { server, _, phone in
+            let stored = try await phone.core.store.read { [group] in try $0.log(of: group) }
+            let log = try #require(stored)
+            try await reconnect(held, to: server)
+            let asked = server.requests(of: "bob")["sync"] ?? 0
+            held.deliver(ServerEvent.resync(nil).encoded())
+            // The client holds this event until the pass ends. It then requests another one, as the first event does.
+            held.deliver(ServerEvent.hidden(group, log.epoch, [log.head + 1...log.head + 1]).encoded())
+            held.release()
+            try await phone.ready()
+            #expect(server.requests(of: "bob")["sync"] == asked + 1)
+        }
+    }
+
+    @Test("A message that another device hides while a client holds more events than it can disappears")
+    func hiddenBeyondTheHeldEvents() async throws {
+        let held = HeldTransport { $0.type == "sync" && $0.members["positions"] == nil }
+        try await withGroup(held) { server, alice, phone in
+            let laptop = try await server.client("bob")
+            try await laptop.ready()
+            let message = try await alice.sendMessages(1...1, in: group)[0]
+            try await until("there", [phone, laptop]) { try await $0.recents[group]?.unread == 1 }
+            try await reconnect(held, to: server)
+            let head = try server.engine.head(of: group, by: bob).state
+            let update = HeadUpdate(
+                epoch: head.epoch, seq: head.head, countedIndex: head.countedIndex, rev: head.rev)
+            let event = ServerEvent.head(group, update).encoded()
+            for _ in 1...ResumeState.maximumHeldEvents { held.deliver(event) }
+            try await laptop.conversation(group).delete(message.id, for: .me)
+            #expect(try await eventually { try await laptop.core.store.read { try $0.outbox().isEmpty } })
+            // The client applies this event at once, after it has dropped the one of the hidden message.
+            try await laptop.conversation(group).markRead()
+            #expect(try await eventually { try await phone.recents[group]?.unread == 0 })
+            #expect(try await phone.texts(in: group) == ["1"])
+            held.release()
+            #expect(try await eventually { try await phone.texts(in: group) == [] })
+        }
+    }
+
     @Test("A client that becomes active during the handshake reports it to the server")
     func foreground() async throws {
         let server = try TestServer(users: ["bob"])
