@@ -113,12 +113,14 @@ extension Driver {
         do {
             var reader = try JSONReader(try result.get())
             let window = try HeadWindow(from: &reader)
+            let actions = resume.windowAnswered(
+                number, heads: window.heads, cursor: window.cursor, isDone: window.isDone)
+            // The answer to an earlier request is ignored.
+            guard !actions.isEmpty else { return }
             receivedLastWindow = window.isDone
             windowTotals = window.totals
             windowHasDrafts = window.hasDrafts
-            perform(
-                resume.windowAnswered(
-                    number, heads: window.heads, cursor: window.cursor, isDone: window.isDone))
+            perform(actions)
         } catch {
             perform(resume.windowFailed(number, error, now: now, using: &generator))
         }
