@@ -307,6 +307,16 @@ package final class ClientCore: Sendable {
         if outcomes.contains(where: \.hasDeliveries) { mailbox.post(.reportDelivered) }
     }
 
+    /// Applies messages that a caller found on the server, and requests the heads that they leave uncertain.
+    ///
+    /// A message that was read before its conversation was deleted restores the conversation. The answer without its
+    /// head deletes it again.
+    func apply(found messages: [Message]) async throws(ChatError) {
+        guard !messages.isEmpty else { return }
+        let uncertain = try await apply(messages.map { .found($0) }).filter(\.needsHead).map(\.conversation)
+        if !uncertain.isEmpty { mailbox.post(.fetchHeads(uncertain)) }
+    }
+
     /// Applies a page that a caller requested, and requests whatever the page shows to be missing.
     func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
         let outcome = try await apply([.page(id, page)]).first

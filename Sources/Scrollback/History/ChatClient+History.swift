@@ -122,7 +122,7 @@ extension ChatClient {
             }
         }
         let messages = result.matched
-        if !messages.isEmpty { _ = try await core.apply(messages.map { .found($0) }) }
+        try await core.apply(found: messages)
         result.matched = messages.map(core.store.messageEncryption.open)
         for (reference, error) in result.notMatched where error.code == .unknownMessage {
             try await applyTombstone(of: reference)

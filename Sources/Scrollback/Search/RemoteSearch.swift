@@ -25,7 +25,7 @@ extension ClientCore {
                         .map { MessageReference($0.id, in: $0.conversation) })
             }
         }
-        if !messages.isEmpty { try await apply(messages.map { .found($0) }) }
+        try await apply(found: messages)
         page.hits = page.hits.map { SearchHit(message: store.messageEncryption.open($0.message), ranges: $0.ranges) }
         page.hits.removeAll { known.contains(MessageReference($0.message.id, in: $0.message.conversation)) }
         return page

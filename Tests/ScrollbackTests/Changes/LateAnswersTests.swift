@@ -46,6 +46,29 @@ struct LateAnswersTests {
         }
     }
 
+    @Test(
+        "A message that was found before its conversation was deleted does not restore the conversation",
+        arguments: ["search", "refresh"])
+    func lateMessageDoesNotRestoreConversation(type: String) async throws {
+        let held = HeldTransport { $0.type == type }
+        try await withGroup(held) { server, alice, phone in
+            let message = try await alice.sendMessages(1...1, in: group)[0]
+            #expect(try await eventually { try await phone.recents[group]?.unread == 1 })
+            held.hold()
+            async let found =
+                type == "search"
+                ? phone.search("1", from: .remote).hits.map(\.message.id)
+                : phone.refresh([MessageReference(message.id, in: group)]).matched.map(\.id)
+            #expect(try await eventually { held.heldCount == 1 })
+            try await server.delete(group)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            held.release()
+            #expect(try await found == [message.id])
+            #expect(
+                try await eventually { try await phone.core.store.read { [group] in try $0.log(of: group) } == nil })
+        }
+    }
+
     @Test("A message that another device hides before its send is acknowledged does not come back")
     func messageHiddenBeforeItsAnswer() async throws {
         let held = HeldTransport { $0.type == "send" }
