@@ -120,6 +120,7 @@ extension Driver {
         openConnection = nil
         resume.disconnected()
         heads.disconnected()
+        deletions = [:]
         push.disconnected()
         deliveries.disconnected()
         released = []

@@ -27,11 +27,11 @@ extension Driver {
         if heads.isWaiting { retry(in: 5) }
     }
 
-    func headsAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
+    func headsAnswered(_ ids: [ConversationID], to ref: Int64, _ result: Result<[UInt8], ChatError>) async {
         switch result {
         case .success(let body):
             heads.answered(ids)
-            await headsReceived(body, asked: ids)
+            await headsReceived(body, to: ref, asked: ids)
         case .failure(let error):
             heads.failed(ids, error)
             retry(after: error)
@@ -42,13 +42,18 @@ extension Driver {
     /// Stores the heads of an answer, and deletes the conversations that are gone.
     ///
     /// - Parameters:
+    ///   - ref: The number of the request. Heads of conversations that were deleted since are requested again.
     ///   - asked: The conversations that were requested. Those that the answer neither includes nor defers are gone.
     ///   - isSubscriptionAnswer: Whether the heads answer a subscription.
-    func headsReceived(_ body: [UInt8], asked: [ConversationID] = [], isSubscriptionAnswer: Bool = false) async {
+    func headsReceived(
+        _ body: [UInt8], to ref: Int64, asked: [ConversationID] = [], isSubscriptionAnswer: Bool = false
+    ) async {
         do {
             var reader = try JSONReader(body)
             let list = try HeadList(from: &reader)
-            let (heads, rest) = (list.heads, list.rest)
+            let outdated = list.heads.map(\.conversation).filter { wasDeleted($0, after: ref) }
+            let heads = list.heads.filter { !outdated.contains($0.conversation) }
+            let rest = list.rest + outdated
             if isSubscriptionAnswer { recordEntries(heads) }
             let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
             let outcomes = try await core.store.write { writer in
@@ -64,6 +69,11 @@ extension Driver {
         } catch {
             await storeFailed(error)
         }
+    }
+
+    /// Returns whether a conversation was deleted on this connection after a request was sent.
+    func wasDeleted(_ id: ConversationID, after ref: Int64) -> Bool {
+        ref <= deletions[id.absolute(for: core.user)] ?? 0
     }
 
     /// Returns the requested conversations that an answer omits, except those that changed since the request.

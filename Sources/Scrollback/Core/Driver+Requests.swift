@@ -98,10 +98,10 @@ extension Driver {
         case .draft(let draft): await draftAnswered(draft, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
-        case .subscription(let ids): await subscriptionsAnswered(ids, result)
+        case .subscription(let ids): await subscriptionsAnswered(ids, to: ref, result)
         case .presence: handlePresenceResponse(result)
         case .push(let step): await handlePushResponse(step, result)
-        case .heads(let ids): await headsAnswered(ids, result)
+        case .heads(let ids): await headsAnswered(ids, to: ref, result)
         case .confirmation(let messages): await confirmationAnswered(messages, result)
         }
     }
@@ -151,11 +151,12 @@ extension Driver {
                 core.events.send(.typing(id, user, isTyping: isTyping))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
+                    deletions[id.absolute(for: core.user)] = lastRef
                     try await core.store.write { try $0.deleteConversation(id) }
                     core.changes.changed([id])
-                    // A head fetched before the deletion would restore the conversation. Another pass reports the
+                    // A window from before the deletion would restore the conversation. Another pass reports the
                     // deletion.
-                    if resume.isFetchingWindows || heads.isInFlight(id) { try await restartSync() }
+                    if resume.isFetchingWindows { try await restartSync() }
                 } else {
                     fetchHeads([id])
                 }

@@ -53,6 +53,10 @@ final class Driver {
     /// Whether the current window reported that drafts changed.
     var windowHasDrafts = false
     var heads = HeadFetches()
+    /// The newest request before the deletion of each conversation that was deleted on this connection.
+    ///
+    /// The answers to it and to earlier requests can be older than the deletion.
+    var deletions: [ConversationID: Int64] = [:]
     var deliveries = DeliveryReports()
     var subscriptions = SubscriptionSet(limit: Subscribe.maximum)
     /// The number of active presence observers by user.

@@ -15,9 +15,11 @@ extension Driver {
         }
     }
 
-    func subscriptionsAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
+    func subscriptionsAnswered(
+        _ ids: [ConversationID], to ref: Int64, _ result: Result<[UInt8], ChatError>
+    ) async {
         perform(subscriptions.answered(ids, result.map { _ in }, now: now, using: &generator))
-        if case .success(let body) = result { await headsReceived(body, isSubscriptionAnswer: true) }
+        if case .success(let body) = result { await headsReceived(body, to: ref, isSubscriptionAnswer: true) }
     }
 
     /// Records the newest sequence number of rooms at entry.

@@ -1,3 +1,4 @@
+import Foundation
 import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
@@ -66,6 +67,35 @@ struct LateAnswersTests {
             #expect(try await found == [message.id])
             #expect(
                 try await eventually { try await phone.core.store.read { [group] in try $0.log(of: group) } == nil })
+        }
+    }
+
+    @Test(
+        "A head that was read before its conversation was deleted does not restore the conversation",
+        arguments: ["heads", "subscribe"])
+    func lateHeadDoesNotRestoreConversation(type: String) async throws {
+        let held = HeldTransport { $0.type == type }
+        let id = type == "subscribe" ? ConversationID.community("city", channel: "open") : group
+        try await withGroup(held) { server, alice, phone in
+            func isKnown() async throws -> Bool { try await phone.core.store.read { try $0.log(of: id) != nil } }
+            try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+            try await alice.sendMessages(1...1, in: id)
+            #expect(try await eventually { try await phone.recents[id] != nil })
+            held.hold()
+            var subscription: Conversation.Subscription?
+            if type == "subscribe" {
+                subscription = phone.conversation(id).subscribe()
+            } else {
+                held.deliver(ServerEvent.conversation(id, isDeleted: false).encoded())
+            }
+            #expect(try await eventually { held.heldCount > 0 })
+            try await server.delete(id)
+            #expect(try await eventually { try await !isKnown() })
+            held.release()
+            // The client handles this answer after the held one.
+            _ = try await phone.refresh([MessageReference(MessageID(UUID()), in: group)])
+            #expect(try await !isKnown())
+            _ = subscription
         }
     }
 
