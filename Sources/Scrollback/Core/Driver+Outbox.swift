@@ -116,8 +116,7 @@ extension Driver {
                 return await storeFailed(error)
             }
         }
-        // A conversation that the server lost is deleted when its last queued message has failed.
-        if case .failure(let error) = outcome, error.code == .unknownConversation { await recoverFromRollback() }
+        if case .failure(let error) = outcome { await fetchHeadIfGone(of: id, after: error) }
         // Another device of the user sent the message first, in an older or newer version.
         if case .failure(let error) = outcome, error.code == .conflict, case .send(let request) = request {
             await removeIfStored(id, in: request.conversation)
@@ -127,7 +126,16 @@ extension Driver {
     func uploadEnded(_ id: MessageID, _ result: Result<Void, ChatError>) async {
         core.uploads.ended(id)
         await perform(outbox.uploaded(id, result, now: now, using: &generator))
-        if case .failure(let error) = result, error.code == .unknownConversation { await recoverFromRollback() }
+        if case .failure(let error) = result { await fetchHeadIfGone(of: id, after: error) }
+    }
+
+    /// Fetches the head of a refused item's conversation if the server does not know the conversation.
+    ///
+    /// A conversation that the server deleted or lost is deleted when its last queued message has failed.
+    private func fetchHeadIfGone(of id: MessageID, after error: ChatError) async {
+        guard error.code == .unknownConversation else { return }
+        if let item = outbox[id] { fetchHeads([item.conversation]) }
+        await recoverFromRollback()
     }
 
     /// The error of a message that can't be sent because the server lacks one of its files, which this device can't

@@ -99,6 +99,23 @@ struct LateAnswersTests {
         }
     }
 
+    @Test("A conversation that a late answer restored is deleted when a message to it is refused")
+    func refusedMessageDeletesRestoredConversation() async throws {
+        try await withGroup(HeldTransport()) { server, alice, phone in
+            try await alice.sendMessages(1...1, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 1 })
+            let head = try server.engine.head(of: group, by: bob)
+            try await server.delete(group)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            try await phone.core.apply([.head(head)])
+            #expect(try await phone.recents[group] != nil)
+            await #expect(throws: ChatError.self) {
+                try await phone.conversation(group).send(.text("late")).waitUntilSent()
+            }
+            #expect(try await eventually { try await phone.recents[group] == nil })
+        }
+    }
+
     @Test("A message that another device hides before its send is acknowledged does not come back")
     func messageHiddenBeforeItsAnswer() async throws {
         let held = HeldTransport { $0.type == "send" }
