@@ -20,6 +20,14 @@ extension Driver {
         if isUnknown { fetchHeads([id]) }
     }
 
+    /// Fetches the head of a conversation whose peer has read or received messages, if this device may lack it.
+    ///
+    /// An earlier head that is still to come can have a new epoch. It then discards the stored position of the peer.
+    func fetchHeadAfterPeerEvent(_ id: ConversationID) async throws(ChatError) {
+        if resume.isFetchingWindows || heads.isInFlight(id) { return fetchHeads([id]) }
+        try await fetchHeadIfUnknown(id)
+    }
+
     func sendHeadRequests() {
         for batch in heads.next(isSubscribed: isSubscribed).chunks(of: GetHeads.maximum) {
             send(GetHeads(batch), .heads(batch))

@@ -121,13 +121,13 @@ extension Driver {
                 core.changes.changed([id])
             case .peerRead(let id, let user, let seq):
                 try await core.store.write { try $0.savePeerRead(seq, in: id) }
-                try await fetchHeadIfUnknown(id)
+                try await fetchHeadAfterPeerEvent(id)
                 core.changes.changed([id])
                 core.events.send(.read(id, user, seq))
             case .delivered(let id, let user, let seq):
                 if id.kind == .direct {
                     try await core.store.write { try $0.savePeerDelivered(seq, in: id) }
-                    try await fetchHeadIfUnknown(id)
+                    try await fetchHeadAfterPeerEvent(id)
                     core.changes.changed([id])
                 }
                 core.events.send(.delivered(id, user, seq))

@@ -184,6 +184,36 @@ struct LateAnswersTests {
         await server.close()
     }
 
+    @Test("A peer's read position that arrives before the first head of a new log is shown with it")
+    func peerReadBeforeNewLog() async throws {
+        let held = HeldTransport { $0.type == "sync" && $0.members["positions"] == nil }
+        let folder = try TemporaryFolder()
+        let server = try TestServer(users: ["alice", "bob"])
+        let (alice, laptop) = (try await server.client("alice"), try await server.client("bob"))
+        let old = try await server.client("bob", store: .directory(folder.url))
+        for client in [alice, laptop, old] { try await client.ready() }
+        let chat = ConversationID.direct("alice")
+        try await old.sendMessages(1...1, in: chat)
+        #expect(try await eventually { try await laptop.texts(in: chat) == ["1"] })
+        await old.close()
+        try await server.delete(.direct(between: "alice", and: "bob"))
+        #expect(try await eventually { try await laptop.texts(in: chat) == [] })
+        try await laptop.sendMessages(2...3, in: chat)
+        #expect(try await eventually { try await alice.recents[.direct("bob")]?.unread == 2 })
+
+        let phone = try await server.disconnectedClient("bob", store: .directory(folder.url)) { held.use(in: &$0) }
+        held.hold()
+        phone.connect()
+        #expect(try await eventually { held.heldCount > 0 })
+        try await alice.conversation(.direct("bob")).markRead()
+        #expect(try await eventually { try await phone.recents[chat]?.peerReadSeq == 2 })
+        held.release()
+        try await phone.ready()
+        #expect(try await eventually { try await phone.texts(in: chat) == ["2", "3"] })
+        #expect(try await eventually { try await phone.recents[chat]?.peerReadSeq == 2 })
+        await server.close()
+    }
+
     @Test("A setting is sent even if a read of the same conversation is refused permanently")
     func refusedRead() async throws {
         let held = HeldTransport { $0.type == "read" }
