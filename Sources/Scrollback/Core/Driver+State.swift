@@ -54,17 +54,16 @@ extension Driver {
         do {
             let unknown = try await core.store.write { writer in
                 try answers.filter { answer in
+                    let mark = marks.first { $0.conversation == answer.conversation }
                     switch answer.result {
                     case .success(let summary):
                         // The server knows that this device has the messages that its user has read.
-                        if let mark = marks.first(where: { $0.conversation == answer.conversation }) {
-                            try writer.saveReported(mark)
-                        }
+                        if let mark { try writer.saveReported(mark) }
                         return try writer.apply(summary, in: answer.conversation, answers: .read)
                     // The read is sent again after a delay, or on the next connection.
                     case .failure(let error) where error.isTemporary: return false
                     case .failure:
-                        try writer.dropPendingRead(answer.conversation)
+                        if let mark { try writer.dropPendingRead(mark) }
                         return true
                     }
                 }.map(\.conversation)

@@ -168,9 +168,12 @@ extension LocalWriter {
         return true
     }
 
-    /// Deletes an unconfirmed read that the server rejected.
-    package func dropPendingRead(_ id: ConversationID) throws {
-        guard let number = try reader.number(of: id), var state = try reader.readState(number) else { return }
+    /// Deletes an unconfirmed read that the server rejected, unless the user has read more since or the log is a new
+    /// one.
+    package func dropPendingRead(_ mark: DeliveryMark) throws {
+        guard let number = try reader.number(of: mark.conversation), var state = try reader.readState(number),
+            state.epoch == mark.position.epoch, state.pendingReadSeq == mark.position.seq
+        else { return }
         state.dropPendingRead()
         try save(state, number: number)
     }

@@ -237,6 +237,30 @@ struct LateAnswersTests {
         }
     }
 
+    @Test("A read of a new log is sent even if a read of the old log is refused after it")
+    func readAfterARefusedOne() async throws {
+        let held = HeldTransport { $0.type == "read" }
+        try await withGroup(held) { server, alice, phone in
+            try await alice.sendMessages(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            server.goOffline("bob")
+            try await server.delete(group)
+            try await server.makeGroup("swift", members: ["alice", "bob"])
+            try await alice.sendMessages(1...2, in: group)
+            try await phone.conversation(group).markRead()
+            held.hold()
+            server.goOnline("bob")
+            #expect(try await eventually { held.heldCount > 0 })
+            try await phone.ready()
+            #expect(try await eventually { try await phone.recents[group]?.unread == 2 })
+            // This read waits for the answer to the first one.
+            try await phone.conversation(group).markRead()
+            held.release()
+            #expect(try await eventually { try server.engine.head(of: group, by: bob).unread == 0 })
+            #expect(try await phone.recents[group]?.unread == 0)
+        }
+    }
+
     @Test("Messages of a subscribed channel arrive although a sync is in flight and the user joins a group")
     func messagesArriveDuringSyncAndJoin() async throws {
         let held = HeldTransport { $0.type == "sync" && $0.members["positions"] != nil }

@@ -174,6 +174,23 @@ struct StaleAnswerTests {
         #expect(try await entry()?.isMarkedUnread == true)
     }
 
+    @Test("A refused read is deleted unless the user has read more since, or the log is a new one")
+    func refusedReadIsDeleted() async throws {
+        try await apply(head(3, unread: 3, userRev: 5))
+        func refuse(_ seq: Seq, in epoch: Epoch) async throws -> [Seq] {
+            let mark = DeliveryMark(conversation: group, position: EpochPosition(seq: seq, epoch: epoch))
+            try await store.write { try $0.dropPendingRead(mark) }
+            return try await store.read { try $0.pendingReads() }.map(\.position.seq)
+        }
+        _ = try await store.write { [group] in try $0.markRead(group, upTo: 2) }
+        #expect(try await refuse(1, in: epoch) == [2])
+        #expect(try await refuse(2, in: Epoch(rawValue: 8)) == [2])
+        #expect(try await refuse(2, in: epoch) == [])
+        // The server's counts apply again.
+        try await apply(head(3, unread: 3, userRev: 5))
+        #expect(try await entry()?.unread == 3)
+    }
+
     @Test("A client requests the head when its acknowledgement is older than a change it already received")
     func staleAcknowledgementRequestsTheHead() async throws {
         try await apply(head(10, userRev: 5))
