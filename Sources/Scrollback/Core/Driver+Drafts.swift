@@ -82,16 +82,7 @@ extension Driver {
             guard case .draft(let pending) = request else { return false }
             return pending.conversation == draft.conversation && pending.body == draft.draft
         }
-        let isStored = try await core.store.write { writer in
-            // The first list has no deletions, so this device must not have drafts of the server before it.
-            let hasList = try writer.reader.draftCursor().text != nil
-            // If the request with the draft of this device was accepted before this change, this change is newer. The
-            // list shows which one is.
-            if try !hasList || !isOwn && writer.reader.isDraftPending(in: draft.conversation) {
-                try writer.markDraftsBehind()
-            }
-            return try hasList && writer.apply(draft, now: now)
-        }
+        let isStored = try await core.store.write { try $0.receive(draft, isOwn: isOwn, now: now) }
         if isStored { core.changes.changed([draft.conversation]) } else { await syncDrafts() }
     }
 

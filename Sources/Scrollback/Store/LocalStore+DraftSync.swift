@@ -99,6 +99,23 @@ extension LocalWriter {
             .execute(arguments: [id, pending.version])
     }
 
+    /// Stores a draft that the server reports because it was changed at this moment.
+    ///
+    /// - Parameter isOwn: Whether it may be the draft of this device whose answer is still to come.
+    /// - Returns: Whether the draft was stored.
+    func receive(_ synced: SyncedDraft, isOwn: Bool, now: Date) throws -> Bool {
+        let cursor = try reader.draftCursor()
+        // The first list has no deletions, so this device must not have drafts of the server before it.
+        let hasList = cursor.text != nil
+        // If the request with the draft of this device was accepted before this change, this change is newer. The list
+        // shows which one is. A list that is still to come may be older than this change, and replaces it after a
+        // reset.
+        if try !hasList || cursor.reports > 0 || !isOwn && reader.isDraftPending(in: synced.conversation) {
+            try markDraftsBehind()
+        }
+        return try hasList && apply(synced, now: now)
+    }
+
     /// Stores a draft of the server, unless this device has a newer one, or can't decrypt it.
     ///
     /// - Returns: Whether the draft was stored.

@@ -161,6 +161,32 @@ struct DraftSyncTests {
         await server.close()
     }
 
+    @Test("A draft that overtakes a list with a reset is listed again")
+    func reportedBeforeAReset() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        try await phone.ready()
+        server.goOffline("bob")
+        let (id, now) = (id, server.now)
+        func draft(_ text: String, rev: Int64) -> SyncedDraft {
+            SyncedDraft(conversation: id, draft: RawJSON(known: #"{"text":"\#(text)"}"#), rev: rev)
+        }
+        let (lost, new, old) = (draft("lost", rev: 9), draft("new", rev: 5), draft("old", rev: 4))
+        try await phone.core.store.write { writer in
+            try writer.saveDraftCursor("a", after: try writer.reader.draftCursor(), hasMore: false)
+            #expect(try writer.apply(lost, now: now))
+            // The server's store went back, so that revisions begin at a lower number.
+            try writer.markDraftsBehind()
+            let list = try #require(try writer.reader.draftCursorIfBehind())
+            #expect(try !writer.receive(new, isOwn: false, now: now))
+            try writer.forgetDraftRevisions()
+            #expect(try writer.apply(old, now: now))
+            try writer.saveDraftCursor("b", after: list, hasMore: false)
+            #expect(try writer.reader.draftCursorIfBehind()?.text == "b")
+        }
+        await server.close()
+    }
+
     @Test("A draft that the server lost is sent again")
     func lostDraft() async throws {
         let store = MemoryStore(generation: 1)
