@@ -80,7 +80,9 @@ extension Driver {
         core.changes.changed([id])
     }
 
-    func sendAnswered(_ id: MessageID, _ request: OutboxRequest, _ result: Result<[UInt8], ChatError>) async {
+    func sendAnswered(
+        _ id: MessageID, to ref: Int64, _ request: OutboxRequest, _ result: Result<[UInt8], ChatError>
+    ) async {
         var outcome: Result<OutboxAnswer, ChatError>
         do {
             outcome = .success(try OutboxAnswer(to: request, result))
@@ -94,7 +96,7 @@ extension Driver {
         }
         if case .success(let answer) = outcome {
             do {
-                guard try await store(answer, to: request, id) else { return }
+                guard try await store(answer, to: ref, request, id) else { return }
             } catch {
                 return await storeFailed(error)
             }
@@ -167,18 +169,19 @@ extension Driver {
     /// - Returns: `false` if the message was already stored earlier and may have been changed since. It must be read
     ///   from the server.
     private func store(
-        _ answer: OutboxAnswer, to request: OutboxRequest, _ id: MessageID
+        _ answer: OutboxAnswer, to ref: Int64, _ request: OutboxRequest, _ id: MessageID
     ) async throws(ChatError) -> Bool {
         let user = core.user
+        let isOfDeletedLog = outbox[id].map { wasDeleted($0.conversation, after: ref) } ?? false
         // The server may have done a repeated request before changes that this device already knows.
         let isRepeated = outbox[id].map { $0.attempts > 1 } ?? false
         let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
             guard let request = try writer.reader.request(id) else { return (nil, nil) }
-            let input = answer.input(for: request, user)
-            if case .sent(let message)? = input,
-                try writer.reader.log(of: message.conversation)?.isOutdated(message, readAt: message.rev) == true
-            {
-                return (nil, message)
+            var input = answer.input(for: request, user)
+            if case .sent(let message)? = input, let log = try writer.reader.log(of: message.conversation) {
+                if log.isOutdated(message, readAt: message.rev) { return (nil, message) }
+                // The message was deleted with its log. The conversation was created again and has a new one.
+                if isOfDeletedLog, log.epoch != message.epoch { input = nil }
             }
             try writer.removeFromOutbox(id)
             switch (answer, request) {

@@ -80,7 +80,7 @@ extension Driver {
         switch request {
         case .nothing: break
         case .reply(let reply): reply(result)
-        case .send(let id, let request): await sendAnswered(id, request, result)
+        case .send(let id, let request): await sendAnswered(id, to: ref, request, result)
         case .alreadyStored(let id, let conversation): await alreadyStored(id, in: conversation, result)
         case .read(let id): await readAnswered(id, result)
         case .reads(let ids):

@@ -14,14 +14,14 @@ struct LateAnswersTests {
     private let group = ConversationID.group("swift")
     private let bob = Caller(user: "bob")
 
-    /// A group of Alice and Bob. Bob's only client uses a transport that can hold back answers.
+    /// A group of Alice and Bob. Bob's only client uses transports that can hold back answers.
     private func withGroup(
-        _ held: HeldTransport, _ body: (TestServer, _ alice: ChatClient, _ phone: ChatClient) async throws -> Void
+        _ held: HeldTransport..., body: (TestServer, _ alice: ChatClient, _ phone: ChatClient) async throws -> Void
     ) async throws {
         let server = try TestServer(users: ["alice", "bob"])
         try await server.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await server.client("alice")
-        let phone = try await server.client("bob") { held.use(in: &$0) }
+        let phone = try await server.client("bob") { for held in held { held.use(in: &$0) } }
         for client in [alice, phone] { try await client.ready() }
         try await body(server, alice, phone)
         #expect(try await phone.verifyIntegrity() == [])
@@ -393,6 +393,29 @@ struct LateAnswersTests {
             #expect(try await phone.texts(in: group) == ["1"])
             held.release()
             #expect(try await eventually { try await phone.texts(in: group) == [] })
+        }
+    }
+
+    @Test("The late answer to a send into a deleted log leaves the new log of its conversation as it is")
+    func lateSendKeepsNewLog() async throws {
+        let held = HeldTransport { $0.type == "send" }
+        let syncs = HeldTransport { $0.type == "sync" && $0.members["positions"] != nil }
+        try await withGroup(held, syncs) { server, alice, phone in
+            held.hold()
+            try await phone.conversation(group).send(.text("lost"))
+            #expect(try await eventually { held.heldCount == 1 })
+            try await server.delete(group)
+            #expect(
+                try await eventually { try await phone.core.store.read { [group] in try $0.log(of: group) } == nil })
+            try await server.makeGroup("swift", members: ["alice", "bob"])
+            try await alice.sendMessages(1...2, in: group)
+            #expect(try await eventually { try await phone.texts(in: group) == ["1", "2"] })
+            // This answer would repair the log.
+            syncs.hold()
+            held.release()
+            #expect(try await eventually { try await phone.core.store.read { try $0.outbox().isEmpty } })
+            #expect(try await phone.texts(in: group) == ["1", "2"])
+            syncs.release()
         }
     }
 
