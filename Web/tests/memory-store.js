@@ -40,6 +40,9 @@ function compare(a, b) {
   return a.length - b.length;
 }
 
+/** @param {Range} range A range, or a key as the only element of one. */
+const boundsOf = (range) => [range?.lower ?? [range].flat(), range?.upper ?? [range].flat()];
+
 /** A store in memory with the methods of `Store` and `Transaction` that the tests need. */
 export class MemoryStore {
   /** @type {{[store: string]: Map<string, {key: any, value: any}>}} */
@@ -80,13 +83,14 @@ export class MemoryStore {
    */
   async allOf(store, index, range, limit) {
     await undefined;
+    const [lower, upper] = boundsOf(range);
     const keyOf = (/** @type {{key: any, value: any}} */ { key, value }) => {
       if (index === null) return key;
       return indexPaths[index]?.map((name) => value[name]) ?? (index in value ? [value[index]].flat() : undefined);
     };
     return [...this.#rows(store).values()].map((row) => ({ value: row.value, key: keyOf(row) }))
       .filter(({ key }) => key !== undefined)
-      .filter(({ key }) => !range || compare(key, range.lower) >= 0 && compare(key, range.upper) <= 0)
+      .filter(({ key }) => !range || compare(key, lower) >= 0 && compare(key, upper) <= 0)
       .sort((a, b) => compare(a.key, b.key)).slice(0, limit).map(({ value }) => structuredClone(value));
   }
 
@@ -105,7 +109,7 @@ export class MemoryStore {
   /** @param {string} store @param {any} range */
   delete(store, range) {
     const rows = this.#rows(store);
-    const [lower, upper] = [range.lower ?? [range].flat(), range.upper ?? [range].flat()];
+    const [lower, upper] = boundsOf(range);
     for (const [text, { key }] of rows) if (compare(key, lower) >= 0 && compare(key, upper) <= 0) rows.delete(text);
   }
 }

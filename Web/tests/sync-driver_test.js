@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Driver } from "../sdk/client/driver.js";
 import { Mailbox } from "../sdk/client/mailbox.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
+import { Message } from "../sdk/model/message.js";
 import { standardPace } from "../sdk/model/token-bucket.js";
 import { applyDraft, draftOf, nextDraftStep, receiveDraft, storeDrafts } from "../sdk/store/drafts.js";
 import { apply } from "../sdk/store/log.js";
@@ -38,6 +39,7 @@ const head = (conversation, members = {}) => ({
 });
 
 const window = (/** @type {object[]} */ ...heads) => ({ heads, cursor: "c", done: true });
+const unknown = new ScrollbackError("unknown-conversation", "The conversation does not exist.");
 const temporary = new ScrollbackError("overloaded", "The server is overloaded.");
 
 /** A driver that is online, with a store in memory, whose requests are recorded. */
@@ -112,6 +114,16 @@ class Client {
     return this.requests.splice(0).filter(({ type, positions }) => type === "sync" && !positions).length;
   }
 
+  /** Sends a message to the crew, and returns what handles the answer. @param {string} id */
+  async send(id) {
+    const submission = { id, content: { type: "text", json: { text: "hi" } }, attributes: {} };
+    const fields = { id, conversation: crew, request: { type: "send", submission }, now: Date.now() };
+    await insertIntoOutbox(/** @type {any} */ (this.store), /** @type {any} */ (fields));
+    await this.driver.outbox.connected();
+    await this.driver.outbox.queued(id);
+    return this.requests.at(-1).answered;
+  }
+
   /** Completes a sync pass. @param {object[]} heads */
   async connect(...heads) {
     await this.sync.connected();
@@ -149,18 +161,28 @@ Deno.test("A conversation that was deleted while the device was offline is delet
 
 Deno.test("A message to an unknown conversation fetches its head, which shows that it is gone", async () => {
   const client = new Client();
-  const submission = { id: "m1", content: { type: "text", json: { text: "hi" } }, attributes: {} };
-  const fields = { id: "m1", conversation: crew, request: { type: "send", submission }, now: Date.now() };
-  await insertIntoOutbox(/** @type {any} */ (client.store), /** @type {any} */ (fields));
   setMeta(/** @type {any} */ (client.store), "isRecovered", true);
   await client.connect(head(crew));
-  await client.driver.outbox.connected();
-  await client.driver.outbox.queued("m1");
-  const error = new ScrollbackError("unknown-conversation", "The conversation does not exist.");
-  await client.requests.at(-1).answered({ body: null, error });
+  const answered = await client.send("m1");
+  await answered({ body: null, error: unknown });
   assert.deepEqual(client.requests.at(-1).conversations, [crew]);
   await client.answer({ heads: [] });
   assert.deepEqual(await client.store.all("conversations"), []);
+});
+
+Deno.test("A message that conflicts with a stored one is sent if another device of its user sent that one", async () => {
+  const cases = /** @type {const} */ ([["m1", "alice", 0], ["m2", "alice", 1], ["m1", "bob", 1]]);
+  for (const [id, sender, rest] of cases) {
+    const client = new Client();
+    await client.connect(head(crew));
+    const answered = await client.send("m1");
+    const fields = { seq: 4, countedIndex: 4, timetoken: "9", epoch: "7", type: "text", rev: 0, attributes: {} };
+    const message = new Message(/** @type {any} */ ({ ...fields, conversation: crew, id, sender }));
+    await client.sync.applyLive([{ type: "message", conversation: crew, message }]);
+    await answered({ body: null, error: new ScrollbackError("conflict", "The message has other content.") });
+    assert.equal((await client.store.all("outbox")).length, rest);
+    assert.equal(await client.driver.outbox.retry("m1"), rest === 1);
+  }
 });
 
 Deno.test("A draft that overtakes a list with a reset is listed again", async () => {
@@ -186,7 +208,6 @@ Deno.test("A draft that overtakes a list with a reset is listed again", async ()
 });
 
 Deno.test("A refused read is only deleted if the user has read nothing more since, in the same log", async () => {
-  const refused = new ScrollbackError("unknown-conversation", "The conversation does not exist.");
   for (const [epoch, seq, rest] of /** @type {const} */ ([["7", 1, null], ["7", 3, 3], ["8", 1, 1]])) {
     const client = new Client();
     await client.connect(head(crew));
@@ -199,7 +220,7 @@ Deno.test("A refused read is only deleted if the user has read nothing more sinc
       await client.answer(window(head(crew, { epoch, moved: 6 })));
     }
     await markRead(transaction, "alice", crew, seq);
-    await answered({ body: null, error: refused });
+    await answered({ body: null, error: unknown });
     assert.equal((await client.conversation(crew)).read?.pendingReadSeq, rest, `${epoch} ${seq}`);
   }
 });

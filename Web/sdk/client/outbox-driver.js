@@ -12,6 +12,7 @@ import {
   saveOutboxItem,
   saveUploadProgress,
 } from "../store/outbox.js";
+import { messageWithID } from "../store/history.js";
 import { apply } from "../store/log.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
@@ -206,13 +207,15 @@ export class OutboxDriver {
     const { now, random } = this.#driver;
     // A conversation that doesn't exist was deleted, by this request or before.
     const isDeleted = request.type === "deleteConversation" && answer.error?.code === "unknown-conversation";
-    const error = isDeleted ? null : answer.error;
+    let error = isDeleted ? null : answer.error;
     // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same ID.
     if (error?.code === "timeout") return await this.#driver.dropConnection();
     if (!error && !await this.#store(id, conversation, request, answer.body ?? {})) return;
     if (error?.code === "unknown-media" && await this.#reupload(id)) return;
-    const isFileMissing = error?.code === "unknown-media" && request.type === "send";
-    await this.#perform(this.#outbox.answered(id, isFileMissing ? missingFile(error) : error, now, random));
+    // Another device of the user sent the message first, in an older or newer version.
+    if (error?.code === "conflict" && await this.#removeIfStored(id, conversation)) error = null;
+    if (error?.code === "unknown-media" && request.type === "send") error = missingFile(error);
+    await this.#perform(this.#outbox.answered(id, error, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
     // A conversation that the server deleted or lost is deleted when its last queued message has failed.
     if (error?.code === "unknown-conversation") {
@@ -234,6 +237,24 @@ export class OutboxDriver {
       await this.#core.store.write((transaction) => removeFromOutbox(transaction, id), { changesOutbox: true });
       await this.#perform(this.#outbox.answered(id, null, now, random));
     }
+  }
+
+  /**
+   * Removes a message from the outbox if the log has it.
+   *
+   * @param {string} id
+   * @param {string} conversation
+   * @returns {Promise<boolean>} Whether the log has it.
+   */
+  async #removeIfStored(id, conversation) {
+    const isStored = await this.#core.store.write(async (transaction) => {
+      const message = await messageWithID(transaction, conversation, id);
+      if (message?.sender !== this.#core.user) return false;
+      removeFromOutbox(transaction, id);
+      return true;
+    }, { changesOutbox: true });
+    this.#core.changed([conversation]);
+    return isStored;
   }
 
   /**
