@@ -6927,11 +6927,13 @@ declare module "scrollback/client/sync-driver" {
          * Stores the heads of an answer, and deletes the conversations that are gone.
          *
          * @param {JSONObject} body
+         * @param {number} since The number of deletions before the request. Heads of conversations that were deleted after it
+         *   are requested again.
          * @param {string[]} [asked] The conversations that were requested. Those that the answer neither includes nor defers
          *   are gone.
          * @returns {Promise<ConversationHead[]>}
          */
-        storeHeads(body: JSONObject, asked?: string[] | undefined): Promise<ConversationHead[]>;
+        storeHeads(body: JSONObject, since: number, asked?: string[] | undefined): Promise<ConversationHead[]>;
         /**
          * Fetches what a sync pass does not list: conversations that the server lost, and the user's own messages that it may
          * have lost.
@@ -6990,6 +6992,13 @@ declare module "scrollback/client/driver" {
          * @param {Outbox} outbox
          */
         constructor(core: Core, outbox: Outbox);
+        /**
+         * The conversations that were deleted since the client was opened, in order. An answer can be older than those that
+         * were appended since its request.
+         *
+         * @type {string[]}
+         */
+        deletions: string[];
         random: () => number;
         core: import("scrollback/client/core").Core;
         lifecycle: ConnectionLifecycle;

@@ -67,7 +67,7 @@ class Client {
       },
     });
     const ignored = ["changed", "changedAnything", "notify", "reportDelivered", "setCurrent", "setPresence"];
-    for (const name of [...ignored, "uploadEnded"]) this.core[name] = () => {};
+    for (const name of [...ignored, "setSubscription", "uploadEnded"]) this.core[name] = () => {};
     this.driver = new Driver(this.core, new Outbox([], standardPace));
     this.driver.send = (request, answered = () => {}) => void this.requests.push({ ...request, answered });
     this.driver.wake = () => {};
@@ -168,6 +168,27 @@ Deno.test("A message to an unknown conversation fetches its head, which shows th
   assert.deepEqual(client.requests.at(-1).conversations, [crew]);
   await client.answer({ heads: [] });
   assert.deepEqual(await client.store.all("conversations"), []);
+});
+
+Deno.test("A head that was read before its conversation was deleted does not restore the conversation", async () => {
+  for (const type of ["heads", "subscribe"]) {
+    const client = new Client();
+    await client.connect(head(crew));
+    if (type === "heads") client.sync.fetchHeads([crew]);
+    else client.driver.live.subscribe("tab", crew, true);
+    const { answered } = client.requests[0];
+    assert.equal(client.requests[0].type, type);
+    await client.loop(eventInput(client, { type: "conversation", conversation: crew, deleted: true }));
+    assert.deepEqual(await client.store.all("conversations"), []);
+    await client.sync.connected();
+    client.requests = [];
+    await answered({ body: { heads: [head(crew)] }, error: null });
+    assert.deepEqual(await client.store.all("conversations"), [], type);
+    // A conversation that exists again is stored.
+    assert.deepEqual(client.requests.at(-1).conversations, [crew]);
+    await client.answer({ heads: [head(crew, { epoch: "8" })] });
+    assert.equal((await client.conversation(crew)).log?.epoch, "8");
+  }
 });
 
 Deno.test("A message that conflicts with a stored one is sent if another device of its user sent that one", async () => {

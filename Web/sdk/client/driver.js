@@ -103,6 +103,13 @@ const unreachable = (/** @type {string} */ message) => new ScrollbackError("unre
  * It takes inputs in order, asks the state machines for actions, stores the result and then acts.
  */
 export class Driver {
+  /**
+   * The conversations that were deleted since the client was opened, in order. An answer can be older than those that
+   * were appended since its request.
+   *
+   * @type {string[]}
+   */
+  deletions = [];
   /** @type {Connection | null} The connection that is opening, authenticating or online. */
   #connection = null;
   #lastRef = 0;
@@ -700,9 +707,10 @@ export class Driver {
       case "conversation":
         if (!event.isDeleted) this.sync.fetchHeads([event.conversation]);
         else {
+          this.deletions.push(event.conversation);
           await core.store.write((transaction) => deleteConversation(transaction, event.conversation));
           core.changed([event.conversation]);
-          // A head fetched before the deletion would restore the conversation. Another pass reports the deletion.
+          // A window from before the deletion would restore the conversation. Another pass reports the deletion.
           if (this.sync.mayRestore(event.conversation)) await this.sync.restart();
         }
         return core.notify(event);

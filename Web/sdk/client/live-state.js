@@ -150,16 +150,18 @@ export class LiveState {
   #requestSubscriptions(ids) {
     // The server refuses a request as a whole, so that each conversation has its own.
     for (const id of ids) {
-      this.#driver.send({ type: "subscribe", conversations: [id] }, (answer) => this.#subscribed(id, answer));
+      const since = this.#driver.deletions.length;
+      this.#driver.send({ type: "subscribe", conversations: [id] }, (answer) => this.#subscribed(id, since, answer));
     }
   }
 
   /**
    * @param {string} id
+   * @param {number} since
    * @param {Answer} answer
    */
-  async #subscribed(id, { body, error }) {
-    const [head] = body ? await this.#driver.sync.storeHeads(body) : [];
+  async #subscribed(id, since, { body, error }) {
+    const [head] = body ? await this.#driver.sync.storeHeads(body, since) : [];
     this.#driver.core.setSubscription(id, error, head?.state.head ?? 0);
     if (error) this.#repeatAfter(error);
   }

@@ -358,39 +358,48 @@ export class SyncDriver {
     const ids = this.#heads.next((id) => this.#driver.live.isSubscribed(id));
     for (let start = 0; start < ids.length; start += maximumHeads) {
       const batch = ids.slice(start, start + maximumHeads);
-      this.#driver.send(getHeads(batch), (answer) => this.#headsAnswered(batch, answer));
+      const since = this.#driver.deletions.length;
+      this.#driver.send(getHeads(batch), (answer) => this.#headsAnswered(batch, since, answer));
     }
     if (this.#heads.isWaiting) this.#driver.retryIn(uncertainDelay);
   }
 
   /**
    * @param {string[]} ids
+   * @param {number} since
    * @param {Answer} answer
    */
-  async #headsAnswered(ids, { body, error }) {
+  async #headsAnswered(ids, since, { body, error }) {
     if (error) {
       this.#heads.failed(ids, error);
       this.#driver.retryAfter(error);
       return this.#sendHeadRequests();
     }
     this.#heads.answered(ids);
-    await this.storeHeads(body, ids);
+    await this.storeHeads(body, since, ids);
   }
 
   /**
    * Stores the heads of an answer, and deletes the conversations that are gone.
    *
    * @param {JSONObject} body
+   * @param {number} since The number of deletions before the request. Heads of conversations that were deleted after it
+   *   are requested again.
    * @param {string[]} [asked] The conversations that were requested. Those that the answer neither includes nor defers
    *   are gone.
    * @returns {Promise<ConversationHead[]>}
    */
-  async storeHeads(body, asked = []) {
+  async storeHeads(body, since, asked = []) {
     const { user } = this.#core;
-    const heads = decodeList(body["heads"], "heads", decodeHead);
     const rest = body["rest"] === undefined
       ? []
       : decodeList(body["rest"], "rest", (id) => ConversationID.parse(String(id)));
+    /** @type {ConversationHead[]} */
+    const heads = [];
+    for (const head of decodeList(body["heads"], "heads", decodeHead)) {
+      if (this.#driver.deletions.includes(head.conversation, since)) rest.push(head.conversation);
+      else heads.push(head);
+    }
     // The answer may use a different name for the same conversation.
     const known = new Set([...heads.map(({ conversation }) => conversation), ...rest]
       .map((id) => ConversationID.absolute(id, user)));
