@@ -191,6 +191,17 @@ Deno.test("A head that was read before its conversation was deleted does not res
   }
 });
 
+Deno.test("The late answer to a send into a deleted log leaves the new log of its conversation as it is", async () => {
+  const client = new Client();
+  await client.connect(head(crew));
+  const answered = await client.send("m1");
+  await client.loop(eventInput(client, { type: "conversation", conversation: crew, deleted: true }));
+  await client.connect(head(crew, { epoch: "8" }));
+  await answered({ body: { seq: 4, n: 4, timetoken: "9", epoch: "7" }, error: null });
+  assert.equal((await client.conversation(crew)).log?.epoch, "8");
+  assert.deepEqual(await client.store.all("outbox"), []);
+});
+
 Deno.test("A message that conflicts with a stored one is sent if another device of its user sent that one", async () => {
   const cases = /** @type {const} */ ([["m1", "alice", 0], ["m2", "alice", 1], ["m1", "bob", 1]]);
   for (const [id, sender, rest] of cases) {

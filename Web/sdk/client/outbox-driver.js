@@ -160,7 +160,8 @@ export class OutboxDriver {
         for (const [index, request] of requests.entries()) {
           const item = this.#outbox.get(transmit[index] ?? "");
           if (request && item) {
-            const answered = (/** @type {Answer} */ answer) => this.#answered(item, request, answer);
+            const since = this.#driver.deletions.length;
+            const answered = (/** @type {Answer} */ answer) => this.#answered(item, request, since, answer);
             this.#driver.send(outboxFrame(item.conversation, request), answered);
           }
         }
@@ -201,16 +202,17 @@ export class OutboxDriver {
   /**
    * @param {OutboxItem} item
    * @param {OutboxRequest} request
+   * @param {number} since The number of deletions before the request.
    * @param {Answer} answer
    */
-  async #answered({ id, conversation }, request, answer) {
+  async #answered({ id, conversation }, request, since, answer) {
     const { now, random } = this.#driver;
     // A conversation that doesn't exist was deleted, by this request or before.
     const isDeleted = request.type === "deleteConversation" && answer.error?.code === "unknown-conversation";
     let error = isDeleted ? null : answer.error;
     // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same ID.
     if (error?.code === "timeout") return await this.#driver.dropConnection();
-    if (!error && !await this.#store(id, conversation, request, answer.body ?? {})) return;
+    if (!error && !await this.#store(id, conversation, request, since, answer.body ?? {})) return;
     if (error?.code === "unknown-media" && await this.#reupload(id)) return;
     // Another device of the user sent the message first, in an older or newer version.
     if (error?.code === "conflict" && await this.#removeIfStored(id, conversation)) error = null;
@@ -277,19 +279,24 @@ export class OutboxDriver {
    * @param {string} id
    * @param {string} conversation
    * @param {OutboxRequest} request
+   * @param {number} since
    * @param {JSONObject} body
    * @returns {Promise<boolean>} `false` if the message was already stored earlier and may have been changed since. It
    *   must be read from the server.
    */
-  async #store(id, conversation, request, body) {
+  async #store(id, conversation, request, since, body) {
     const { user, store } = this.#core;
     const { outcome, outdated } = await store.write(async (transaction) => {
       // An edit of the unsent message may have replaced its content since the request was read.
       const current = await outboxRequest(transaction, id) ?? request;
-      const input = inputOf(current, conversation, user, body);
+      let input = inputOf(current, conversation, user, body);
       if (input?.type === "sent") {
         const { log } = await OpenConversation.load(transaction, conversation);
         if (log?.isOutdated(input.message, input.message.rev)) return { outcome: null, outdated: input.message };
+        // The message was deleted with its log. The conversation was created again and has a new one.
+        if (log && log.epoch !== input.message.epoch && this.#driver.deletions.includes(conversation, since)) {
+          input = null;
+        }
       }
       removeFromOutbox(transaction, id);
       if (request.type === "deleteConversation") deleteConversation(transaction, conversation);
