@@ -35,6 +35,12 @@ def shows(tab, text):
     tab.until(f"the draft is {text}", lambda: draft(tab) == text)
 
 
+def is_accepted(tab):
+    """Waits until the server has accepted the drafts of a device."""
+    accepted = "async () => (await test.stored(['drafts'])).drafts.every(({ pending }) => pending === undefined)"
+    tab.until("the draft is accepted", lambda: tab.run(accepted))
+
+
 def test_a_draft_is_shown_on_all_devices_until_one_of_them_sends_it(world, device):
     (first, _), (second, _) = device(), device()
     write(first, "Dear crew")
@@ -56,6 +62,7 @@ def test_a_draft_that_was_written_offline_replaces_an_earlier_one(world, device)
     network.close_network()
     first.until("the client notices", lambda: first.connection != "online")
     write(second, "written online")
+    is_accepted(second)
     write(first, "written offline")
     network.open_network()
     shows(second, "written offline")
@@ -92,7 +99,6 @@ def test_a_draft_that_was_deleted_while_a_device_was_offline_does_not_come_back(
 
 def test_a_device_lists_the_drafts_before_it_sends_its_first_one(world, device):
     tab, _ = device()
-    accepted = "async () => (await test.stored(['drafts'])).drafts.every(({ pending }) => pending === undefined)"
     tab.run(
         """() => {
             test.sent = [];
@@ -106,7 +112,7 @@ def test_a_device_lists_the_drafts_before_it_sends_its_first_one(world, device):
     )
     for text in ("the first", "the second", "the third"):
         write(tab, text)
-        tab.until("the draft is accepted", lambda: tab.run(accepted))
+        is_accepted(tab)
     assert tab.run("() => test.sent") == ["drafts", "putDraft", "putDraft", "putDraft"]
 
 
