@@ -40,9 +40,12 @@ class AdminPage:
         return self
 
     def open(self, *path):
-        """Opens a screen by its address."""
+        """Opens a screen by its address. The page shows the earlier screen for a moment after the address changed."""
         address = "/".join(part.replace(":", "%3A").replace("/", "%2F") for part in path)
         self.page.goto(f"{self.origin}/admin#/{address}")
+        current = self.page.get_by_label("Screens").locator("[aria-current=page]")
+        expect(current).to_have_attribute("href", f"#/{path[0]}")
+        expect(self.page.locator("main > *")).to_have_js_property("path", list(path[1:]))
         expect(self.page.locator("main h1")).to_be_visible()
 
     def button(self, name):
