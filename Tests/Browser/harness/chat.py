@@ -92,8 +92,15 @@ class ChatPage:
     def act(self, text, label):
         """Presses a button of a message."""
         row = self.message(text)
-        row.locator(".bubble").hover()
-        row.get_by_role("button", name=label, exact=True).click()
+        button = row.get_by_role("button", name=label, exact=True)
+
+        def is_shown():
+            # The page can replace the row, for example when it has loaded a name. The buttons are then gone.
+            row.locator(".bubble").hover()
+            return button.is_visible()
+
+        self.until("the buttons are shown", is_shown)
+        button.click()
 
     def until(self, what, condition):
         return eventually(f"{what} ({self.user})", condition)
