@@ -45,7 +45,9 @@ class Server:
         self.starts += 1
         output = self.folder / f"server-{self.starts}.out"
         self.log = errors = self.folder / f"server-{self.starts}.err"
+        # A busy machine must not stop searches.
         unlimited = [f"--{kind}-rate=0" for kind in ("send", "write", "read", "lookup", "search")]
+        unlimited.append("--search-seconds=3600")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--port", str(self.port), "--data", str(self.folder / "data"), *unlimited]
             + list(self.arguments),
@@ -123,6 +125,17 @@ class Server:
             if "newer" not in page:
                 return messages
             query = "limit=100&cursor=" + urllib.parse.quote(page["newer"])
+
+    def wait_for_index(self, user, text):
+        """Waits until a search finds all messages. The page shows what its first search finds."""
+        path = f"/v1/search?text={urllib.parse.quote(text)}"
+
+        def is_complete():
+            status, answer = self.call("GET", path, token=self.token(user))
+            assert status == 200, answer
+            return "indexing" not in answer
+
+        eventually("the index is complete", is_complete)
 
     def head(self, user, conversation):
         path = f"/v1/conversations/{urllib.parse.quote(conversation, safe=':')}"

@@ -426,6 +426,7 @@ def test_a_search_hit_is_shown_in_its_conversation(chat):
     crew(chat, ("mei", "The treasure is below deck"))
     for _ in range(60):
         crew(chat, ("bob", "nothing"))
+    chat.server.wait_for_index("alice", "treasure")
     alice = ChatPage(chat, "alice")
     alice.page.keyboard.press("Control+k")
     alice.page.get_by_label("Search all conversations").fill("treasure")
@@ -547,6 +548,7 @@ def test_the_whole_chat_works_by_keyboard(chat):
     keyboard.type("reply")
     keyboard.press("Enter")
     expect(alice.message("reply").locator(".quote")).to_contain_text("second")
+    chat.server.wait_for_index("alice", "first")
     keyboard.press("Control+k")
     expect(alice.page.get_by_label("Search all conversations")).to_be_focused()
     keyboard.type("first")
@@ -682,6 +684,7 @@ def filled(world):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_any_screen(chat, theme):
     filled(chat)
+    chat.server.wait_for_index("alice", "morning")
     alice = ChatPage(chat, "alice", path="/")
     expect(alice.page.get_by_label("Token")).to_be_visible()
     assert audit(alice) == []
