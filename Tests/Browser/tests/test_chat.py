@@ -598,8 +598,7 @@ def test_a_link_preview_shows_the_host_of_its_page_and_no_markup(chat):
     expect(preview).to_contain_text("Example · example.org")
     assert preview.get_attribute("href") == "https://example.org/forecast"
     assert preview.get_attribute("rel") == "noopener noreferrer nofollow"
-    expect(preview.locator("img")).to_have_js_property("complete", True)
-    assert preview.locator("img").evaluate("(picture) => picture.naturalWidth") > 0
+    expect(preview.locator("img")).not_to_have_js_property("naturalWidth", 0)
     other = {**body["content"], "linkPreview": {"url": "https://bank.example/", "title": "Bank"}}
     refused = {"id": str(uuid.uuid4()), "type": "text", "content": other}
     assert chat.server.call("POST", path, refused, chat.server.token("mei"))[0] == 422
