@@ -373,8 +373,13 @@ def test_typing_presence_and_receipts_are_shown(chat):
     bob = ChatPage(chat, "bob")
     bob.open("Alice Marlow")
     expect(alice.entry("Bob Tern").get_by_label("online")).to_be_visible()
-    bob.composer.press_sequentially("I")
-    expect(alice.page.get_by_text(re.compile("Bob Tern.* is typing…"))).to_be_visible()
+
+    def is_typing():
+        # A typing signal ends after a few seconds, and a busy machine can miss it.
+        bob.composer.press_sequentially("I")
+        return alice.page.get_by_text(re.compile("Bob Tern.* is typing…")).is_visible()
+
+    alice.until("alice sees that bob is typing", is_typing)
     bob.send("I am here")
     expect(alice.message("I am here")).to_be_visible()
     expect(bob.message("I am here").locator(".tick")).to_have_attribute("aria-label", "Read")

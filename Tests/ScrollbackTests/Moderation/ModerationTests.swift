@@ -28,19 +28,23 @@ struct ModerationTests {
     func typing() async throws {
         let (server, alice, bob) = try await server()
         let (hers, his) = (alice.conversation(group), bob.conversation(group))
-        hers.setTyping(true)
-        #expect(try await eventually { await typists(his) == ["alice"] })
+        /// Types until Bob's client shows it. A typing signal ends after a few seconds, and a busy machine can miss it.
+        func shows() async throws -> Bool {
+            try await eventually {
+                hers.setTyping(true)
+                return await typists(his) == ["alice"]
+            }
+        }
+        #expect(try await shows())
         #expect(await typists(hers) == [])
         try await hers.send(.text("hi"))
         #expect(try await eventually { await typists(his) == [] })
         try await Task.sleep(for: .seconds(1.1))
-        hers.setTyping(true)
-        #expect(try await eventually { await typists(his) == ["alice"] })
+        #expect(try await shows())
         hers.setTyping(false)
         #expect(try await eventually { await typists(his) == [] })
         try await Task.sleep(for: .seconds(1.1))
-        hers.setTyping(true)
-        #expect(try await eventually { await typists(his) == ["alice"] })
+        #expect(try await shows())
         // A disconnected user sends no event when they stop typing.
         server.goOffline("alice")
         #expect(try await eventually { await typists(his) == [] })
