@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import threading
 
 import pytest
@@ -125,7 +126,8 @@ def test_the_overview_shows_numbers_and_disconnects_a_device(world):
     tile = admin.page.locator(".tile").filter(has=admin.page.get_by_role("heading", name="Connections"))
     expect(tile.locator(".value")).to_have_text("1")
     commits = admin.page.locator(".tile").filter(has_text="Commit latency")
-    expect(commits.locator(".value")).to_contain_text("≤")
+    # A commit on a busy machine can take longer than the last bound of the histogram.
+    expect(commits.locator(".value")).to_have_text(re.compile("≤ .+|over 1 s"))
     expect(admin.page.locator(".tile").filter(has_text="Requests").locator(".value")).to_contain_text("/s")
     since = world.server.call("GET", "/v1/admin/connections")[1]["connections"][0]["since"]
     admin.row("alice").get_by_role("button", name="Disconnect").click()
