@@ -185,7 +185,8 @@ def test_the_delivery_log_shows_failures_and_sends_events_again(world):
         expect(admin.button("Send again")).to_have_count(0)
 
         receiver.status = 200
-        eventually("the event is delivered", lambda: deliveries(world)[0]["state"] == "delivered")
+        # The server tries again within a minute.
+        eventually("the event is delivered", lambda: deliveries(world)[0]["state"] == "delivered", seconds=120)
         admin.button("Refresh").click()
         expect(row).to_contain_text("delivered")
         admin.page.get_by_label("State").select_option("pending")
