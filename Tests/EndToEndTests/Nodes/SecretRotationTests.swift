@@ -25,6 +25,14 @@ import Testing
             .trimmingCharacters(in: .newlines)
     }
 
+    /// Waits until the server has replaced the administrator token in `admin.key`, and returns the new one.
+    private func newAdminKey(_ server: RunningServer, after old: String) async throws -> String {
+        try await eventually("the administrator token is replaced") {
+            let key = try adminKey(server)
+            return key == old ? nil : key
+        }
+    }
+
     private func secrets(_ server: RunningServer) throws -> [String] {
         try SigningKeys.open(in: server.data).keys.map(\.kid)
     }
@@ -61,17 +69,17 @@ import Testing
         let rotations = [try await first, try await second]
         #expect(rotations.map(\.code).sorted() == [0, 1], "\(rotations)")
         #expect(rotations.contains { $0.errors.contains("secret") && $0.code == 1 }, "\(rotations)")
-        for node in nodes {
-            #expect(!keys.contains(try adminKey(node)))
+        for (node, key) in zip(nodes, keys) {
+            let newKey = try await newAdminKey(node, after: key)
             #expect(try secrets(node).count == 2)
-            #expect(try await exchangeTokens(nodes, by: adminKey(node)) == 0)
+            #expect(try await exchangeTokens(nodes, by: newKey) == 0)
             try await eventually("the node at \(node.url) refuses the old token") {
                 try await status(old, on: node) == 401 ? true : nil
             }
             #expect(try await status(keys[0], on: node) == 401)
         }
         #expect(try secrets(nodes[0]) == secrets(nodes[1]))
-        #expect(try await socket.closed(within: 30) == 4001)
+        #expect(try await socket.closed() == 4001)
         let audit = try await nodes[0].admin().call("GET", "/v1/audit?action=rotate-secret")
         #expect(audit.json.objects("acts").count == 1, "\(audit)")
         #expect(try await nodes[1].terminate() == 0)
@@ -86,14 +94,15 @@ import Testing
         let socket = try await TestSocket.signedIn(server, "alice", token: old)
         let kept = try await rotate(server, overlap: 7)
         #expect(kept.code == 0, "\(kept)")
-        let newKey = try adminKey(server)
-        #expect(newKey != oldKey)
+        let newKey = try await newAdminKey(server, after: oldKey)
         #expect(try await exchangeTokens([server], by: newKey) == 0)
         #expect(try await status(old, on: server) == 200)
         let new = try await server.token("alice")
         let ended = try await rotate(server, overlap: 0)
         #expect(ended.code == 0, "\(ended)")
-        #expect(try await status(new, on: server) == 401)
+        try await eventually("the server refuses the token of the second secret") {
+            try await status(new, on: server) == 401 ? true : nil
+        }
         // The second rotation does not shorten the overlap of the first one.
         #expect(try await status(old, on: server) == 200)
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
