@@ -160,9 +160,11 @@ struct RollingRestartTests {
         let late = try await TestSocket.open(nodes[0].url)
         late.send(#"{"type":"hello","token":"\#(try await nodes[0].token("bob"))","device":"phone"}"#)
         _ = try await late.next { $0.string("type") == "moving" }
-        let listed = try await nodes[1].admin().call("GET", "/v1/admin/nodes")
-        let first = listed.json.objects("nodes").first { $0["name"] as? String == "a" }
-        #expect(first?["isDraining"] as? Bool == true, "\(listed)")
+        try await eventually("the other node lists it as draining") {
+            let listed = try await nodes[1].admin().call("GET", "/v1/admin/nodes")
+            let first = listed.json.objects("nodes").first { $0["name"] as? String == "a" }
+            return first?["isDraining"] as? Bool == true ? true : nil
+        }
         socket.close()
         late.close()
         #expect(try await nodes[0].waitForEnd() == 0, "\(nodes[0].log)")
