@@ -46,8 +46,10 @@ import Testing
         #expect(try await server.terminate() == 0)
         try await server.start()
         #expect(try await texts(server) == ["The albatross 🐦 عَلي"])
-        let found = try await server.api("bob").call("GET", "/v1/search?text=albatross")
-        #expect(found.json.objects("hits").count == 1)
+        try await eventually("the message is found") {
+            let found = try await server.api("bob").call("GET", "/v1/search?text=albatross")
+            return found.json.objects("hits").count == 1 ? true : nil
+        }
         #expect(try await server.metric("scrollback_database_bytes") > 0)
         #expect(try await server.metric("scrollback_disk_free_bytes") > 0)
         #expect(try await server.metric("scrollback_failed_commits_total") == 0)
