@@ -107,7 +107,7 @@ struct RestoreHistoryTests {
     private func expect(_ device: ChatClient, unread: Int64) async throws {
         var count: Int64?
         do {
-            try await eventually("\(device.user) has \(unread) unread", within: 20) { () -> Bool? in
+            try await eventually("\(device.user) has \(unread) unread") { () -> Bool? in
                 count = try await device.conversation(group).recent()?.unread
                 return count == unread ? true : nil
             }

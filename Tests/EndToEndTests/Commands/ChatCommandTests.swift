@@ -22,8 +22,8 @@ struct ChatCommandTests {
 
         let bob = try await Device.open(server, "bob")
         let crew = bob.conversation(.group("crew"))
-        _ = try await eventually("alice is online", within: 30) { chat.errorText.contains("— online —") ? true : nil }
-        _ = try await eventually("Alice sees that Bob is typing", within: 30) {
+        _ = try await eventually("alice is online") { chat.errorText.contains("— online —") ? true : nil }
+        _ = try await eventually("Alice sees that Bob is typing") {
             // Apps call this at every keystroke. It has no effect before Bob is online.
             crew.setTyping(true)
             return chat.errorText.contains("— bob is typing —") ? true : nil
@@ -32,7 +32,7 @@ struct ChatCommandTests {
         let sent = try await crew.send(.image(.file(photo))).waitUntilSent()
         let text = try await crew.send(.text("عند المرسى ⚓️"), replyingTo: sent.id).waitUntilSent()
         func shows(_ line: String) async throws {
-            _ = try await eventually("alice sees \(line)", within: 30) { chat.outputText.contains(line) ? true : nil }
+            _ = try await eventually("alice sees \(line)") { chat.outputText.contains(line) ? true : nil }
         }
         try await shows("bob: [image, photo-1600x1200.jpg, 1080 × 810, ")
         try await shows("┌ [image, ")
@@ -50,7 +50,7 @@ struct ChatCommandTests {
         try await shows("alice: [image, photo-1600x1200.jpg, 1080 × 810, ")
         let messages = try await Device.everything(in: .group("crew"), of: server)
         #expect(messages.first { $0.text == "on my way" }?.attributes.replyTo == text.id)
-        _ = try await eventually("the errors are printed", within: 30) {
+        _ = try await eventually("the errors are printed") {
             let errors = chat.errorText
             return errors.contains("nowhere.jpg can't be read") && errors.contains("/dance is not a valid command")
                 ? true : nil

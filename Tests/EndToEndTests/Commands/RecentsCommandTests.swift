@@ -98,15 +98,15 @@ struct RecentsCommandTests {
         ]
         let watching = try RunningServer.run(
             arguments + ["--kind", "group"], name: "watch", folder: server.folder)
-        _ = try await eventually("the list is printed", within: 30) {
+        _ = try await eventually("the list is printed") {
             watching.outputText.contains("in all: 4 unread, 0 mentions\n\n") ? true : nil
         }
         _ = try await run("send", "group:deck", "ahoy", "--as", "bob")
-        _ = try await eventually("the new message is printed", within: 30) {
+        _ = try await eventually("the new message is printed") {
             watching.outputText.contains("group:deck  2 unread  bob: ahoy\n") ? true : nil
         }
         _ = try await run("read", "--all", "--as", "alice")
-        _ = try await eventually("the reads of another client are printed", within: 30) {
+        _ = try await eventually("the reads of another client are printed") {
             watching.outputText.hasSuffix(
                 "group:deck    bob: ahoy\ngroup:quiet    bob: quiet 1\ngroup:crew    bob: crew 2\n"
                     + "in all: 0 unread, 0 mentions\n\n") ? true : nil

@@ -105,7 +105,7 @@ struct ModerationTests {
         let page = try await bob.call("GET", "/v1/conversations/room:lobby/messages")
         #expect(page.json.objects("messages").allSatisfy { $0["priority"] as? String == "low" })
         inside.close()
-        _ = try await eventually("the room has capacity", within: 20) {
+        _ = try await eventually("the room has capacity") {
             try await outside.request(subscribe).string("type") == "result" ? true : nil
         }
         try await server.terminate()
