@@ -44,16 +44,23 @@ struct RefusalTests {
         }
     #endif
 
+    /// The processor time of this thread in seconds, which other work on the machine does not change.
+    private var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     @Test("Pictures above the limits are refused without decoding them")
     func bombs() throws {
-        let start = ContinuousClock.now
+        let start = processorSeconds
         let bomb = try ScanBomb.file(scans: 2_000)
         #expect(refusal(bomb) == .tooManyScans(try PictureFile(bomb).header.scans))
         for name in ["liar-30000.jpg", "bomb-30000-1bit.png", "bomb-16383.webp"] {
             _ = refusal(try PictureFixture.named(name))
         }
         // Decoding any of these files takes seconds and gigabytes.
-        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(processorSeconds - start < 2)
     }
 
     @Test("The limits that the caller passes apply")
