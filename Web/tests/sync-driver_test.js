@@ -202,7 +202,7 @@ Deno.test("The late answer to a send into a deleted log leaves the new log of it
   assert.deepEqual(await client.store.all("outbox"), []);
 });
 
-Deno.test("A message that conflicts with a stored one is sent if another device of its user sent that one", async () => {
+Deno.test("A message that conflicts with a stored one is sent if the user sent that one", async () => {
   const cases = /** @type {const} */ ([["m1", "alice", 0], ["m2", "alice", 1], ["m1", "bob", 1]]);
   for (const [id, sender, rest] of cases) {
     const client = new Client();

@@ -39,7 +39,7 @@ def item(tab, id):
 
 
 def shows_progress(tab, id):
-    """Waits until a tab shows that almost half of a file is uploaded. A tab learns of the item later than its sender."""
+    """Waits until a tab, perhaps another one, shows that almost half of a file is uploaded."""
     tab.until("the progress is shown", lambda: ((item(tab, id) or {}).get("progress") or 0) > 0.4)
 
 
