@@ -158,7 +158,8 @@ package final class Engine: Sendable {
         apply(settings)
         node?.start(
             apply: { [weak self] effects, commit in self?.apply(effects, of: commit, publish) },
-            signalled: { [weak self] signal in self?.take(signal) })
+            signalled: { [weak self] signal in self?.take(signal) },
+            recover: { [weak self] commit in try self?.recover(fromLossOf: commit) })
     }
 
     /// Applies new settings.

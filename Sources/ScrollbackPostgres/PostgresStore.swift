@@ -204,7 +204,8 @@ package final class PostgresStore: MessageStore {
     /// The reason why this server must not write, if there is one.
     private func refusal(of state: StoreState, knowing lastCommit: Int64) -> String? {
         if !lock.isHeld(in: state) { return "Another server uses the database now. Stop one of them." }
-        if state.lastCommit < lastCommit {
+        // A node compares the IDs of commits, and renews the generation of a database that lost one.
+        if !lock.isShared, state.lastCommit < lastCommit {
             return "The database went back from commit \(lastCommit) to \(state.lastCommit), for example with a "
                 + "failover to a standby that was not synchronous. Start the server again, so that all clients "
                 + "synchronize."
@@ -220,8 +221,8 @@ package final class PostgresStore: MessageStore {
 
     /// Checks that this server may write, and takes the lock of the database again if its connection was lost.
     ///
-    /// - Throws: `conflict` if another server took over the database, or the database lost commits. Other errors are
-    ///   temporary.
+    /// - Throws: `conflict` if another server took over the database, or a database that is not shared lost commits.
+    ///   Other errors are temporary.
     package func checkLock() throws {
         let lastCommit = known.withLock { $0.lastCommit }
         let state = try translatingErrors("The store could not be read.") { try lock.renew(open: reopen) }

@@ -96,9 +96,9 @@ package struct Server: Sendable {
                 metrics.rollbacks.increment()
                 logger.error(
                     """
-                    The store went back to an earlier state: a client has seen a commit that the store does not have. \
-                    Later messages are lost. The server now makes all clients synchronize again. If another copy of \
-                    this data directory is in use, stop it. Restore backups with `scrollback restore`.
+                    The store went back to an earlier state: a client or a node has seen a commit that the store does \
+                    not have. Later messages are lost. The server now makes all clients synchronize again. If another \
+                    copy of this data directory is in use, stop it. Restore backups with `scrollback restore`.
                     """,
                     metadata: [
                         "seenCommit": "\(rollback.seenCommit)", "lastCommit": "\(rollback.lastCommit)",

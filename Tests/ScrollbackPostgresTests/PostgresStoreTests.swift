@@ -344,6 +344,16 @@ import Testing
         #expect(try put("carol", in: open(url)) == 2)
     }
 
+    @Test func `A shared store that lost commits can be written, because its nodes renew the generation`() throws {
+        let url = try database.makeSchema()
+        let store = try openShared(url)
+        try put("alice", in: store)
+        try put("bob", in: store)
+        try database.execute("DELETE FROM commitNote WHERE number = 2; UPDATE storeState SET lastCommit = 1", on: url)
+        try store.checkLock()
+        #expect(try put("carol", in: store) == 2)
+    }
+
     @Test func `A store takes its lock again after its connection was lost`() throws {
         let url = try database.makeSchema()
         let first = try open(url)

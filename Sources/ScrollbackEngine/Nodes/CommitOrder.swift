@@ -13,7 +13,8 @@ package struct CommitOrder: Sendable {
             switch self {
             case .wentBack(let number):
                 "The database lost commit \(number), for example with a failover to a standby that was not "
-                    + "synchronous. Start the server again, so that all clients synchronize."
+                    + "synchronous. Its generation was renewed, so that all clients synchronize again. Start the "
+                    + "server again."
             case .tooLate(let number):
                 "This server was inactive for too long: the oldest note of a commit in the database is of commit "
                     + "\(number). Start the server again."

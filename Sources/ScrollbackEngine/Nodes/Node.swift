@@ -12,6 +12,10 @@ package final class Node: Sendable {
     private let order: Mutex<CommitOrder>
     /// Applies the effects of another node's commit.
     private let apply = Mutex<(@Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void)?>(nil)
+    /// Renews the generation of the store, which lost a commit that this node has delivered.
+    private let recover = Mutex<(@Sendable (_ commit: Int64) throws -> Void)?>(nil)
+    /// Why this node can't continue; `nil` if it can.
+    private let failure = Mutex<CommitOrder.Failure?>(nil)
     private let leads = Atomic<Bool>(false)
     private let bus = Mutex<(any NodeBus)?>(nil)
     private let directory: Mutex<NodeDirectory>
@@ -43,7 +47,7 @@ package final class Node: Sendable {
 
     /// Whether the node must poll the store for other nodes' commits, because messages of the bus may be missing.
     package var mustPoll: Bool {
-        order.withLock { $0.hasGap } || bus.withLock { $0 }?.isConnected != true
+        failure.withLock { $0 } != nil || order.withLock { $0.hasGap } || bus.withLock { $0 }?.isConnected != true
     }
 
     /// Whether this node receives messages of the others now.
@@ -54,12 +58,16 @@ package final class Node: Sendable {
     /// - Parameters:
     ///   - apply: Called in the order of the commits. The effects are `nil` if they could not be decoded.
     ///   - signalled: Called with each signal of another node.
+    ///   - recover: Called if the store lost a commit that this node has delivered. It renews the generation, unless
+    ///     another node has done so. If it fails, it is called again.
     func start(
         apply: @escaping @Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void,
-        signalled: @escaping @Sendable (NodeSignal) -> Void
+        signalled: @escaping @Sendable (NodeSignal) -> Void,
+        recover: @escaping @Sendable (_ commit: Int64) throws -> Void
     ) {
         self.apply.withLock { $0 = apply }
         self.signalled.withLock { $0 = signalled }
+        self.recover.withLock { $0 = recover }
     }
 
     /// The newest commit whose events were delivered; all earlier ones were, too.
@@ -130,14 +138,35 @@ package final class Node: Sendable {
     ///
     /// - Throws: ``CommitOrder/Failure`` if the node can't continue. Other errors are temporary.
     package func catchUp() throws {
-        var hasMore = true
-        while hasMore {
-            let number = position
-            let page = try store.notes(from: number)
-            try take(page, from: number)
-            hasMore = page.hasMore
+        try endingAfterFailure {
+            var hasMore = true
+            while hasMore {
+                let number = position
+                let page = try store.notes(from: number)
+                try take(page, from: number)
+                hasMore = page.hasMore
+            }
         }
         caughtUpAt.withLock { $0 = .now }
+    }
+
+    /// Runs a closure, and prepares the end of this node if it can't continue.
+    ///
+    /// - Throws: The ``CommitOrder/Failure`` of this call or of an earlier one. After a loss of commits, the generation
+    ///   is renewed. If that failed, a temporary error.
+    private func endingAfterFailure<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        do {
+            return try body()
+        } catch let failure as CommitOrder.Failure {
+            if case .wentBack(let commit) = failure {
+                try recover.withLock { $0 }?(commit)
+                // The other nodes need not wait for their next poll to deliver the new generation.
+                bus.withLock { $0 }?.send(BusMessage.commit.bytes)
+            }
+            self.failure.withLock { $0 = failure }
+            throw failure
+        }
     }
 
     /// Delivers all commits up to the newest one, if this node does not know it yet.
@@ -199,7 +228,7 @@ package final class Node: Sendable {
         _ body: (any StoreWriter, Turn) throws -> CommitNote
     ) throws {
         do {
-            while try !writeOnce(as: id, expecting: reads, body) { try catchUp() }
+            while try !endingAfterFailure({ try writeOnce(as: id, expecting: reads, body) }) { try catchUp() }
         } catch let failure as CommitOrder.Failure {
             throw ChatError(.shuttingDown, "\(failure)", retryAfter: 1)
         }

@@ -71,6 +71,9 @@ package final class Checkpoints: Sendable {
         return Lineage(generation: row.generation, incarnation: row.id).bytes.base64URL
     }
 
+    /// The incarnations of the store that this server knows, oldest first.
+    var incarnations: [IncarnationRow] { state.withLock { $0.incarnations } }
+
     /// The generation and incarnation of the store, the first part of a client's checkpoint.
     package var lineage: String { state.withLock { $0.lineage } }
 

@@ -23,6 +23,44 @@ extension Engine {
         }
     }
 
+    /// Renews the generation because the store lost a commit that this node has delivered, unless another node has done
+    /// so.
+    ///
+    /// It does not use the queue of writes, because this node can't deliver the commits before its own. The other nodes
+    /// close all connections when they deliver the note.
+    ///
+    /// - Throws: An error if it is not known whether the generation was renewed. Then call this again.
+    func recover(fromLossOf commit: Int64) throws {
+        struct IsRenewed: Error {}
+        guard let node else { return }
+        let known = checkpoints.incarnations
+        do {
+            try node.store.write(after: commit, as: .random()) { store, turn in
+                let stored = try store.incarnations()
+                // This node has delivered all commits up to the loss. A generation that it does not know is newer.
+                guard let current = stored.last?.generation, known.contains(where: { $0.generation == current }) else {
+                    throw IsRenewed()
+                }
+                // Another node may have begun an incarnation after the loss.
+                let kept = stored.last { row in known.contains { $0.id == row.id } }
+                let lostAfter = kept?.newest ?? Timetoken(rawValue: 0)
+                let seen = known.last?.id ?? MessageID(high: 0, low: 0)
+                let row = IncarnationRow.renewing(
+                    at: turn.time, after: seen, commit: turn.commit, newest: turn.newest, lostAfter: lostAfter)
+                try store.begin(row)
+                let rollback = Checkpoints.Rollback(
+                    generation: current, seenIncarnation: seen, seenCommit: commit, lastCommit: turn.commit - 1,
+                    lostAfter: lostAfter)
+                return CommitEffects(events: [.incarnationBegan(row, after: rollback)]).body
+            }
+        } catch is IsRenewed {
+        } catch {
+            throw ChatError(
+                .overloaded, "The database lost commit \(commit), and its generation could not be renewed yet.",
+                retryAfter: 1, cause: error)
+        }
+    }
+
     /// Renews the generation on an administrator's request, because the store was put back to an earlier state, and
     /// closes all connections.
     ///

@@ -1,6 +1,7 @@
 import Foundation
 import PictureFixtures
 import Scrollback
+import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
 import TestSupport
@@ -133,7 +134,7 @@ struct NodeServerTests {
         #expect(without.errors.contains("bus requires --store"), "\(without.errors)")
     }
 
-    @Test func `A database that lost a commit stops the nodes`() async throws {
+    @Test func `A database that lost a commit stops the nodes, and gets one new generation`() async throws {
         let nats = try await NATSServer.start()
         let nodes = try await start(2, over: nats)
         try await makeGroup(nodes[0])
@@ -144,6 +145,8 @@ struct NodeServerTests {
             #expect(try await node.waitForEnd() != 0)
             #expect(node.log.contains("The database lost commit"), "\(node.log)")
         }
+        let store = try PostgresStore(url, options: PostgresDatabase.sharedOptions)
+        #expect(Set(try store.read { try $0.incarnations() }.map(\.generation)).count == 2)
     }
 
     @Test(.needs(.s3)) func `A node reads the files of the others, and continues their uploads`() async throws {

@@ -168,6 +168,91 @@ struct NodeTests {
         #expect(nodes[0].engine.checkpoints.lineage == nodes[1].engine.checkpoints.lineage)
     }
 
+    // MARK: Lost commits
+
+    /// Whether a node found that the store lost a commit that it has delivered.
+    private func findsLoss(_ node: EngineHarness) throws -> Bool {
+        do {
+            try node.engine.node?.catchUp()
+            return false
+        } catch CommitOrder.Failure.wentBack {
+            return true
+        }
+    }
+
+    @Test("A node that finds lost commits renews the generation, although the store has as many commits again")
+    func lostCommits() throws {
+        let nodes = try makeNodes()
+        let generation = nodes.store.generation
+        let copy = nodes.store.copy()
+        let (bob, alice) = (SessionHarness(nodes[0]).device("bob"), SessionHarness(nodes[1]).device("alice"))
+        try nodes[0].send("lost", to: group, by: "alice")
+        let seen = try #require(try bob.checkpoint)
+        nodes.bus.loseAll()
+        nodes.store.goBack(to: copy)
+        for text in ["a", "b"] { try nodes[1].send(text, to: group, by: "alice") }
+        #expect(try findsLoss(nodes[0]))
+        #expect(nodes.store.generation != generation)
+        // The node can't continue, and does not renew the generation again.
+        #expect(try findsLoss(nodes[0]))
+        #expect(refusal { try nodes[0].send("c", to: group, by: "alice") }?.code == .shuttingDown)
+        nodes.bus.deliverAll()
+        #expect(alice.closes == [.restarting])
+        #expect(try nodes.store.read { try $0.incarnations() }.count == 2)
+        let again = SessionHarness(nodes[1]).device("bob", checkpoint: seen)
+        #expect(try again.isWelcome && again.lostAfter != nil)
+    }
+
+    @Test("Several nodes that find lost commits at the same time renew the generation once")
+    func lossOnSeveralNodes() throws {
+        let nodes = try makeNodes(3)
+        let copy = nodes.store.copy()
+        try nodes[0].send("lost", to: group, by: "alice")
+        nodes.bus.deliverAll()
+        nodes.store.goBack(to: copy)
+        for node in nodes.nodes { #expect(try findsLoss(node)) }
+        #expect(try nodes.store.read { try $0.incarnations() }.count == 2)
+    }
+
+    @Test("A write that finds lost commits is refused, and renews the generation")
+    func lossFoundByWrite() throws {
+        let nodes = try makeNodes()
+        let generation = nodes.store.generation
+        let copy = nodes.store.copy()
+        try nodes[0].send("lost", to: group, by: "alice")
+        nodes.store.goBack(to: copy)
+        #expect(refusal { try nodes[0].send("a", to: group, by: "alice") }?.code == .shuttingDown)
+        #expect(nodes.store.generation != generation)
+    }
+
+    @Test("The generation is renewed also if the store lost an earlier renewal")
+    func lostRenewal() throws {
+        let nodes = try makeNodes()
+        let first = nodes.store.generation
+        let copy = nodes.store.copy()
+        let renewal = RenewGeneration(generation: Epoch(rawValue: first))
+        let second = try nodes[0].perform(renewal, by: EngineHarness.admin).generation.rawValue
+        nodes.bus.loseAll()
+        nodes.store.goBack(to: copy)
+        #expect(try findsLoss(nodes[0]))
+        #expect(![first, second].contains(nodes.store.generation))
+    }
+
+    @Test("A node that could not renew the generation goes on until it has")
+    func failedRenewal() throws {
+        let nodes = try makeNodes()
+        let generation = nodes.store.generation
+        let copy = nodes.store.copy()
+        try nodes[0].send("lost", to: group, by: "alice")
+        nodes.store.goBack(to: copy)
+        nodes.store.failNextWrite()
+        let node = try #require(nodes[0].engine.node)
+        #expect(refusal { try node.catchUp() }?.code == .overloaded)
+        #expect(nodes.store.generation == generation)
+        #expect(try findsLoss(nodes[0]))
+        #expect(nodes.store.generation != generation)
+    }
+
     @Test("Only the leader sends scheduled messages, and takes over what other nodes scheduled")
     func scheduled() async throws {
         let nodes = try makeNodes()

@@ -6,12 +6,12 @@ import Synchronization
 /// Several nodes on one store in memory, whose notes can be lost, repeated and reordered.
 final class NodesHarness: Sendable {
     let clock = TestClock()
-    let store: MemoryStore
+    let store: RevertibleStore
     let bus = LossyBus()
     let nodes: [EngineHarness]
 
     init(_ count: Int = 2) throws {
-        store = MemoryStore(generation: 0x5EED, clock: { [clock] in clock.now })
+        store = RevertibleStore(MemoryStore(generation: 0x5EED, clock: { [clock] in clock.now }))
         let key = Checkpoints.makeKey()
         nodes = try (0..<count).map { [store, bus, clock] index in
             let node = try Node(store, name: "n\(index)", version: "1.0")
@@ -27,6 +27,56 @@ final class NodesHarness: Sendable {
     func settle() throws {
         for node in nodes { try node.engine.node?.catchUp() }
     }
+}
+
+/// A store in memory that can lose its newest commits, as a failover to a standby does that was behind.
+final class RevertibleStore: SharedStore {
+    private struct State {
+        var base: MemoryStore
+        var failingWrites = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ base: MemoryStore) { state = Mutex(State(base: base)) }
+
+    private var base: MemoryStore { state.withLock { $0.base } }
+
+    /// Returns a copy, to which the store can go back.
+    func copy() -> MemoryStore { base.copy() }
+
+    /// Replaces the contents by those of an earlier copy.
+    func goBack(to copy: MemoryStore) { state.withLock { $0.base = copy } }
+
+    /// Lets the next transaction fail.
+    func failNextWrite() { state.withLock { $0.failingWrites += 1 } }
+
+    var generation: UInt64 { base.generation }
+    var lastCommit: Int64 { base.lastCommit }
+    var newest: Timetoken { base.newest }
+    var isFirst: Bool { base.isFirst }
+
+    func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer { try base.read(body) }
+
+    func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        try base.write(body)
+    }
+
+    func write(
+        after known: Int64, as id: CommitID, expecting reads: () -> ExpectedReads,
+        _ body: (any StoreWriter, Turn) throws -> [UInt8]
+    ) throws {
+        let fails = state.withLock { state in
+            defer { state.failingWrites = max(0, state.failingWrites - 1) }
+            return state.failingWrites > 0
+        }
+        if fails { throw ChatError(.overloaded, "The database does not answer.") }
+        try base.write(after: known, as: id, expecting: reads, body)
+    }
+
+    func notes(from number: Int64) -> NotePage { base.notes(from: number) }
+    func dropNotes(olderThan seconds: TimeInterval) {}
+    func vacuum() -> Bool { false }
 }
 
 /// Passes messages between nodes when the test says so.
@@ -65,6 +115,9 @@ final class LossyBus: Sendable {
             for target in state.nodes.indices where target != index { state.waiting.append((target, bytes)) }
         }
     }
+
+    /// Loses all waiting messages.
+    func loseAll() { state.withLock { $0.waiting = [] } }
 
     /// Delivers all waiting messages in order.
     func deliverAll() {
