@@ -25,7 +25,7 @@ package struct CommitOrder: Sendable {
     /// The last delivered commit.
     package private(set) var last: (number: Int64, id: CommitID)
     /// Notes that arrived before their predecessors, up to ``maximumEarly``.
-    private var early: [Int64: CommitNote] = [:]
+    private var early: [Int64: (note: CommitNote, previous: CommitID?)] = [:]
 
     /// The maximum number of notes that wait for their predecessors; the store has the others.
     package static let maximumEarly = 1_000
@@ -35,14 +35,17 @@ package struct CommitOrder: Sendable {
     }
 
     /// Whether a note waits for its predecessors, which the node should read from the store.
+    ///
+    /// It also waits if its predecessor is not the last delivered commit, because the store lost that one.
     package var hasGap: Bool { !early.isEmpty }
 
     /// Handles a note from another node.
     ///
+    /// - Parameter previous: The ID of the commit before it; `nil` if the note is part of a page from the store.
     /// - Returns: The notes to deliver now, in order.
-    package mutating func receive(_ note: CommitNote) -> [CommitNote] {
+    package mutating func receive(_ note: CommitNote, after previous: CommitID? = nil) -> [CommitNote] {
         guard note.number > last.number else { return [] }
-        if note.number == last.number + 1 || early.count < Self.maximumEarly { early[note.number] = note }
+        if note.number == last.number + 1 || early.count < Self.maximumEarly { early[note.number] = (note, previous) }
         return takeNext()
     }
 
@@ -79,7 +82,8 @@ package struct CommitOrder: Sendable {
 
     private mutating func takeNext() -> [CommitNote] {
         var next: [CommitNote] = []
-        while let note = early.removeValue(forKey: last.number + 1) {
+        while let (note, previous) = early[last.number + 1], previous == nil || previous == last.id {
+            early[note.number] = nil
             last = (note.number, note.id)
             next.append(note)
         }

@@ -120,9 +120,9 @@ package final class Node: Sendable {
     /// It may read from the store.
     package func receive(_ bytes: some Collection<UInt8>) {
         switch BusMessage(bytes) {
-        case .note(let note):
+        case .note(let note, let previous):
             order.withLock { order in
-                for note in order.receive(note) { deliver(note) }
+                for note in order.receive(note, after: previous) { deliver(note) }
             }
         case .commit:
             // If it fails, the next poll reads the commit.
@@ -258,12 +258,14 @@ package final class Node: Sendable {
     /// - Parameter announce: Announces what was committed. It is not called if another thread has already applied the
     ///   note.
     func committed(_ note: CommitNote, _ announce: () -> Void) {
-        order.withLock { order in
+        let previous = order.withLock { order -> CommitID? in
+            let last = order.last
             let (isNew, next) = order.committed(note.number, id: note.id)
             if isNew { announce() }
             for note in next { deliver(note) }
+            return last.number == note.number - 1 ? last.id : nil
         }
         guard let bus = bus.withLock({ $0 }) else { return }
-        bus.send(BusMessage(note, maximumBytes: bus.maximumBytes).bytes)
+        bus.send(BusMessage(note, after: previous, maximumBytes: bus.maximumBytes).bytes)
     }
 }

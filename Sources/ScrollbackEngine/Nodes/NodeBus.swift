@@ -12,31 +12,42 @@ package protocol NodeBus: AnyObject, Sendable {
 
 /// A message between nodes: one byte for its kind, which is also its version, and its contents.
 package enum BusMessage: Hashable, Sendable {
-    /// The note of a commit.
-    case note(CommitNote)
-    /// A commit whose note is too large for the bus.
+    /// The note of a commit, and the ID of the commit before it.
+    case note(CommitNote, after: CommitID)
+    /// A commit whose note the other nodes read from the store.
     case commit
     /// The bytes of a ``NodeSignal``.
     case signal([UInt8])
 
     private enum Kind: UInt8 {
-        case note = 1
+        // 1 was a note without the ID of the commit before it.
         case commit = 2
         case signal = 3
+        case note = 4
     }
 
+    /// The number of bytes before the body of a note.
+    private static let noteHeader = 25
+
     /// Creates the message about a commit.
-    init(_ note: CommitNote, maximumBytes: Int) {
-        self = note.body.count + 17 <= maximumBytes ? .note(note) : .commit
+    ///
+    /// - Parameter previous: The ID of the commit before it, if this node knows it.
+    init(_ note: CommitNote, after previous: CommitID?, maximumBytes: Int) {
+        guard let previous, note.body.count + Self.noteHeader <= maximumBytes else {
+            self = .commit
+            return
+        }
+        self = .note(note, after: previous)
     }
 
     package var bytes: [UInt8] {
         switch self {
-        case .note(let note):
+        case .note(let note, let previous):
             var bytes = [Kind.note.rawValue]
-            bytes.reserveCapacity(note.body.count + 17)
-            withUnsafeBytes(of: note.number.bigEndian) { bytes += $0 }
-            withUnsafeBytes(of: note.id.bits.bigEndian) { bytes += $0 }
+            bytes.reserveCapacity(note.body.count + Self.noteHeader)
+            for number in [UInt64(bitPattern: note.number), note.id.bits, previous.bits] {
+                withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+            }
             return bytes + note.body
         case .commit: return [Kind.commit.rawValue]
         case .signal(let signal): return [Kind.signal.rawValue] + signal
@@ -50,13 +61,15 @@ package enum BusMessage: Hashable, Sendable {
         guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
         switch kind {
         case .note:
-            let numbers = bytes.dropFirst().prefix(16)
-            guard numbers.count == 16 else { return nil }
-            func number(_ part: some Collection<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
+            guard bytes.count >= Self.noteHeader else { return nil }
+            func number(at offset: Int) -> UInt64 {
+                bytes.dropFirst(offset).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            }
             self = .note(
                 CommitNote(
-                    number: Int64(bitPattern: number(numbers.prefix(8))),
-                    id: CommitID(bits: number(numbers.dropFirst(8))), body: Array(bytes.dropFirst(17))))
+                    number: Int64(bitPattern: number(at: 1)), id: CommitID(bits: number(at: 9)),
+                    body: Array(bytes.dropFirst(Self.noteHeader))),
+                after: CommitID(bits: number(at: 17)))
         case .commit: self = .commit
         case .signal: self = .signal(Array(bytes.dropFirst()))
         }

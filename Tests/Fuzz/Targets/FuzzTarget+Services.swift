@@ -67,7 +67,7 @@ extension FuzzTarget {
         guard let message = BusMessage(bytes) else { return }
         try check(BusMessage(message.bytes) == message, "A message is read differently after it was encoded.")
         switch message {
-        case .note(let note): try checkEffects(note.body)
+        case .note(let note, _): try checkEffects(note.body)
         case .signal(let signal): try checkSignal(signal)
         case .commit: break
         }

@@ -69,6 +69,18 @@ struct CommitOrderTests {
         #expect(order.last.number == 4)
     }
 
+    @Test("A note after another commit than the last delivered one waits, and the store shows what was lost")
+    func otherPredecessor() throws {
+        var order = order(after: 4)
+        let other = CommitNote(number: 4, id: CommitID(bits: 1), body: [])
+        #expect(order.receive(note(5), after: other.id) == [])
+        #expect(order.hasGap)
+        let page = NotePage(notes: [other, note(5)], hasMore: false)
+        #expect(throws: CommitOrder.Failure.wentBack(4)) { try order.receive(page, from: 4) }
+        // The predecessor of this one is the last delivered commit.
+        #expect(order.receive(note(5), after: note(4).id) == [note(5)])
+    }
+
     @Test("Commits without notes, of a server that did not share the store, are noticed")
     func commitsWithoutNotes() {
         var order = order(after: 4)

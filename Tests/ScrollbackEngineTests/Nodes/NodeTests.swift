@@ -203,6 +203,23 @@ struct NodeTests {
         #expect(try again.isWelcome && again.lostAfter != nil)
     }
 
+    @Test("A note over the bus does not hide that the store lost the commit before it")
+    func lossBeforeNote() throws {
+        let nodes = try makeNodes()
+        let generation = nodes.store.generation
+        let copy = nodes.store.copy()
+        let device = SessionHarness(nodes[0]).device("bob")
+        try nodes[0].send("lost", to: group, by: "alice")
+        nodes.bus.loseAll()
+        nodes.store.goBack(to: copy)
+        for text in ["a", "b"] { try nodes[1].send(text, to: group, by: "alice") }
+        nodes.bus.deliverAll()
+        #expect(try device.texts == ["lost"])
+        #expect(nodes[0].engine.node?.mustPoll == true)
+        #expect(try findsLoss(nodes[0]))
+        #expect(nodes.store.generation != generation)
+    }
+
     @Test("Several nodes that find lost commits at the same time renew the generation once")
     func lossOnSeveralNodes() throws {
         let nodes = try makeNodes(3)
