@@ -36,8 +36,28 @@ package final class PostgresStore: MessageStore {
 
     /// The generation and the newest commit of the database, as far as this store knows.
     private struct Known {
-        var generation: UInt64
+        private(set) var generation: UInt64
         var lastCommit: Int64
+        /// The newest commit of the database when it had this generation.
+        private var generationCommit: Int64
+        /// Whether a transaction of this store may have been committed whose number is not known yet.
+        var isCommitting = false
+
+        init(_ state: StoreState) {
+            generation = state.generation
+            lastCommit = state.lastCommit
+            generationCommit = state.lastCommit
+        }
+
+        /// Records the generation of a transaction.
+        mutating func began(with state: StoreState) {
+            (generation, generationCommit) = (state.generation, state.lastCommit)
+        }
+
+        /// Records the generation of a commit or read, unless a later one is known: they can end in another order.
+        mutating func ended(with state: StoreState) {
+            if state.lastCommit >= generationCommit { began(with: state) }
+        }
     }
 
     let readers: ConnectionPool
@@ -76,7 +96,7 @@ package final class PostgresStore: MessageStore {
             if !options.opensIncompleteCopy { try Self.checkIsComplete(connection) }
             try lock.claim()
             let state = try StoreState.read(on: connection)
-            known = Mutex(Known(generation: state.generation, lastCommit: state.lastCommit))
+            known = Mutex(Known(state))
         } catch let error as PostgresError {
             throw error.openingError
         }
@@ -92,7 +112,7 @@ package final class PostgresStore: MessageStore {
         let state = try translatingErrors("The store could not be read.") {
             try readers.transaction(begin: { try StoreState.read(on: $0) }) { $1 }
         }
-        known.withLock { $0.generation = state.generation }
+        known.withLock { $0.ended(with: state) }
         return state
     }
 
@@ -149,7 +169,7 @@ package final class PostgresStore: MessageStore {
         try translatingErrors("The store could not be written.") {
             try writer.transaction(begin: begin) { connection, start in
                 try checkIsOwn(start)
-                self.known.withLock { $0.generation = start.generation }
+                self.known.withLock { $0.began(with: start) }
                 let writer = PostgresWriter(connection)
                 var state = start
                 state.lastCommit += 1
@@ -193,7 +213,11 @@ package final class PostgresStore: MessageStore {
     }
 
     func remember(_ state: StoreState) {
-        known.withLock { $0 = Known(generation: state.generation, lastCommit: state.lastCommit) }
+        known.withLock { known in
+            known.lastCommit = state.lastCommit
+            known.isCommitting = false
+            known.ended(with: state)
+        }
     }
 
     /// Whether this node does the work that only one node does at a time, as of the last ``checkLock()``.

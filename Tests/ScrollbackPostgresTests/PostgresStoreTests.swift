@@ -211,6 +211,44 @@ import Testing
         #expect(try put("bob", in: store) == 2)
     }
 
+    /// Opens a store whose answers a proxy can delay.
+    private func open(
+        _ url: PostgresURL, over proxy: SocketProxy, _ options: PostgresStore.Options
+    ) throws -> PostgresStore {
+        let text = url.text.replacing(database.socket.directory, with: proxy.directory)
+        return try open(PostgresURL(text), options)
+    }
+
+    /// Runs work on another thread.
+    ///
+    /// - Returns: A function that waits for its end.
+    private func start(_ work: @escaping @Sendable () -> Void) -> () -> Void {
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            work()
+            isDone.signal()
+        }
+        return { isDone.wait() }
+    }
+
+    @Test func `A read that ends late does not bring an earlier generation back`() throws {
+        let url = try database.makeSchema()
+        let proxy = try SocketProxy(to: database.socket)
+        defer { proxy.close() }
+        let store = try open(url, over: proxy, PostgresDatabase.sharedOptions)
+        let other = try openShared(url)
+        _ = try store.lastCommit
+        proxy.holdNextAnswer()
+        let end = start { _ = try? store.lastCommit }
+        proxy.waitForHeldAnswer()
+        try other.renewGeneration(at: Date())
+        _ = try store.lastCommit
+        #expect(store.generation == other.generation)
+        proxy.release()
+        end()
+        #expect(store.generation == other.generation)
+    }
+
     // MARK: Nodes
 
     private func commit(_ store: PostgresStore, after known: Int64, _ body: [UInt8] = [1]) throws -> CommitID {

@@ -1,15 +1,19 @@
+import Dispatch
 import Foundation
 import Synchronization
 import TestSupport
 import Testing
 
-/// A Unix socket that forwards connections to PostgreSQL and can lose an answer.
+/// A Unix socket that forwards connections to PostgreSQL and can lose or delay an answer.
 final class SocketProxy: Sendable {
     /// The directory of the socket, as it is named in a URL.
     var directory: String { folder.url.path }
     private let folder: TemporaryFolder
     private let listener: UnixListener
-    private let losesNextAnswer = Mutex(false)
+    private enum Fate { case forward, lose, hold }
+    private let nextAnswer = Mutex(Fate.forward)
+    private let isHeld = DispatchSemaphore(value: 0)
+    private let isReleased = DispatchSemaphore(value: 0)
 
     init(to server: PostgresDatabase.Socket) throws {
         folder = try TemporaryFolder()
@@ -20,20 +24,34 @@ final class SocketProxy: Sendable {
                 guard client >= 0 else { return }
                 guard let server = try? UnixListener.connect(to: server.file) else { return }
                 Thread.detachNewThread { self.forward(from: client, to: server) { false } }
-                Thread.detachNewThread {
-                    self.forward(from: server, to: client) {
-                        self.losesNextAnswer.withLock { isLost in
-                            defer { isLost = false }
-                            return isLost
-                        }
-                    }
-                }
+                Thread.detachNewThread { self.forward(from: server, to: client) { self.isLost() } }
             }
         }
     }
 
+    private func isLost() -> Bool {
+        let fate = nextAnswer.withLock { fate in
+            defer { fate = .forward }
+            return fate
+        }
+        if fate == .hold {
+            isHeld.signal()
+            isReleased.wait()
+        }
+        return fate == .lose
+    }
+
     /// Closes the connection that receives the next data from PostgreSQL, and drops the data.
-    func loseNextAnswer() { losesNextAnswer.withLock { $0 = true } }
+    func loseNextAnswer() { nextAnswer.withLock { $0 = .lose } }
+
+    /// Holds the next data from PostgreSQL back until ``release()``.
+    func holdNextAnswer() { nextAnswer.withLock { $0 = .hold } }
+
+    /// Waits until data is held back.
+    func waitForHeldAnswer() { isHeld.wait() }
+
+    /// Forwards the data that is held back.
+    func release() { isReleased.signal() }
 
     private func forward(from source: CInt, to target: CInt, isLost: () -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
