@@ -108,6 +108,16 @@ package final class PostgresStore: MessageStore {
     package var lastCommit: Int64 { get throws { try currentState().lastCommit } }
     package var newest: Timetoken { get throws { try currentState().newest } }
 
+    /// The number of the last commit, without a question to the database if only this store writes and no transaction
+    /// is about to end.
+    package var coveringCommit: Int64 {
+        get throws {
+            let number = known.withLock { $0.isCommitting ? nil : $0.lastCommit }
+            if !lock.isShared, let number { return number }
+            return try lastCommit
+        }
+    }
+
     private func currentState() throws -> StoreState {
         let state = try translatingErrors("The store could not be read.") {
             try readers.transaction(begin: { try StoreState.read(on: $0) }) { $1 }
@@ -179,10 +189,15 @@ package final class PostgresStore: MessageStore {
                 if lock.isShared { try Notes.enqueue(note, at: turn.time, on: connection) }
                 state.generation = writer.generation ?? start.generation
                 state.newest = max(start.newest, writer.newest)
+                // From here on, reads can see the commit.
+                self.known.withLock { $0.isCommitting = true }
                 do {
                     try state.commit(on: connection)
                 } catch let error as PostgresError where error.isUnconfirmedCommit {
                     throw UnconfirmedCommit(cause: error) { [self, state] in try wasCommitted(state, as: id) }
+                } catch {
+                    self.known.withLock { $0.isCommitting = false }
+                    throw error
                 }
                 remember(state)
             }

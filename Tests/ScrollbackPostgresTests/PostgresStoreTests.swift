@@ -249,6 +249,27 @@ import Testing
         #expect(store.generation == other.generation)
     }
 
+    @Test func `The number for checkpoints covers a commit that reads can see before its answer arrives`() throws {
+        let url = try database.makeSchema()
+        let proxy = try SocketProxy(to: database.socket)
+        defer { proxy.close() }
+        let store = try open(url, over: proxy, PostgresDatabase.options)
+        try put("alice", in: store)
+        #expect(try store.coveringCommit == 1)
+        let end = start {
+            _ = try? store.write { writer, _ in
+                try writer.put(UserRow(profile: UserProfile(id: "bob")))
+                proxy.holdNextAnswer()
+            }
+        }
+        proxy.waitForHeldAnswer()
+        #expect(try contains("bob", store))
+        #expect(try store.coveringCommit == 2)
+        proxy.release()
+        end()
+        #expect(try store.coveringCommit == 2)
+    }
+
     // MARK: Nodes
 
     private func commit(_ store: PostgresStore, after known: Int64, _ body: [UInt8] = [1]) throws -> CommitID {

@@ -90,7 +90,7 @@ package final class Checkpoints: Sendable {
     /// The checkpoint for an answer that was read from the store before.
     ///
     /// A node knows of a new incarnation when it has delivered its commit, so later commits can't be named before.
-    package func current() throws -> String { checkpoint(of: try node?.position ?? store.lastCommit) }
+    package func current() throws -> String { checkpoint(of: try node?.position ?? store.coveringCommit) }
 
     /// The first bytes of the authentication code of a commit.
     ///

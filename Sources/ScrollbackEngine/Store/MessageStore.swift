@@ -14,6 +14,9 @@ package protocol MessageStore: AnyObject, Sendable {
     /// The number of the last commit that changed a conversation.
     var lastCommit: Int64 { get throws }
 
+    /// A number that is not below any commit that a read before this call saw, nor above the last commit.
+    var coveringCommit: Int64 { get throws }
+
     /// The newest time of any message.
     var newest: Timetoken { get throws }
 
@@ -47,6 +50,8 @@ package protocol MessageStore: AnyObject, Sendable {
 }
 
 extension MessageStore {
+    package var coveringCommit: Int64 { get throws { try lastCommit } }
+
     package func read<Answer>(
         expecting reads: ExpectedReads, _ body: (any StoreReader) throws -> Answer
     ) throws -> Answer {

@@ -99,6 +99,19 @@ import Testing
         #expect(try harness.head(direct, "alice").state.head == 7)
     }
 
+    @Test func `Acknowledgements over a connection take no round trips of their own`() throws {
+        let device = SessionHarness(harness).device("alice")
+        let count = cost {
+            harness.engine.commits.submit(for: .server, { _ in }) { [self] _ in
+                // Everything that is submitted before a transaction completes is in the next one.
+                for _ in 0..<5 { device.request(SendMessage(conversation: group, submission: harness.submission())) }
+            }
+        }
+        #expect(count == 2 + 2)
+        let last = try harness.store.lastCommit
+        #expect(try device.checkpoint?.contains(".\(last).") == true)
+    }
+
     @Test func `The number of statements does not grow with the number of changes`() throws {
         for user: UserID in ["alice", "bob"] { try harness.send("first", to: direct, by: user) }
         let epochs = try [group, direct].map { try harness.head($0, "alice").state.epoch }
