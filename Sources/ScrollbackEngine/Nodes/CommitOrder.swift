@@ -8,6 +8,8 @@ package struct CommitOrder: Sendable {
         case wentBack(Int64)
         /// The notes of the next commits are deleted, because this node was inactive for too long.
         case tooLate(Int64)
+        /// The note of a commit can't be decoded.
+        case unreadable(Int64)
 
         package var description: String {
             switch self {
@@ -18,6 +20,9 @@ package struct CommitOrder: Sendable {
             case .tooLate(let number):
                 "This server was inactive for too long: the oldest note of a commit in the database is of commit "
                     + "\(number). Start the server again."
+            case .unreadable(let number):
+                "This server can't read the note of commit \(number). The note is damaged, or another version of the "
+                    + "server wrote it. Start the server again, with the same version as the others."
             }
         }
     }

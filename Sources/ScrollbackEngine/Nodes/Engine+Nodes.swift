@@ -27,12 +27,7 @@ extension Engine {
     }
 
     /// Applies another node's commit.
-    ///
-    /// - Parameter effects: `nil` if the note could not be decoded. Then all clients synchronize again.
-    func apply(_ effects: CommitEffects?, of commit: Int64, _ publish: ([Event], Int64) -> Void) {
-        guard let effects else {
-            return hub.closeAll(.restarting, "This server could not read a change by another one. Reconnect.")
-        }
+    func apply(_ effects: CommitEffects, of commit: Int64, _ publish: ([Event], Int64) -> Void) {
         for event in effects.events {
             switch event {
             case .settingsChanged(let settings): replaceSettings(settings, of: commit)

@@ -11,7 +11,7 @@ package final class Node: Sendable {
     let store: any SharedStore
     private let order: Mutex<CommitOrder>
     /// Applies the effects of another node's commit.
-    private let apply = Mutex<(@Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void)?>(nil)
+    private let apply = Mutex<(@Sendable (_ effects: CommitEffects, _ commit: Int64) -> Void)?>(nil)
     /// Renews the generation of the store, which lost a commit that this node has delivered.
     private let recover = Mutex<(@Sendable (_ commit: Int64) throws -> Void)?>(nil)
     /// Why this node can't continue; `nil` if it can.
@@ -56,12 +56,12 @@ package final class Node: Sendable {
     /// Begins to apply the effects of other nodes' commits, and to handle their signals.
     ///
     /// - Parameters:
-    ///   - apply: Called in the order of the commits. The effects are `nil` if they could not be decoded.
+    ///   - apply: Called in the order of the commits.
     ///   - signalled: Called with each signal of another node.
     ///   - recover: Called if the store lost a commit that this node has delivered. It renews the generation, unless
     ///     another node has done so. If it fails, it is called again.
     func start(
-        apply: @escaping @Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void,
+        apply: @escaping @Sendable (_ effects: CommitEffects, _ commit: Int64) -> Void,
         signalled: @escaping @Sendable (NodeSignal) -> Void,
         recover: @escaping @Sendable (_ commit: Int64) throws -> Void
     ) {
@@ -173,6 +173,7 @@ package final class Node: Sendable {
     ///
     /// Call this before a check of something that another node may have changed, and that this node has in memory.
     package func catchUp(to number: Int64) throws {
+        if let failure = failure.withLock({ $0 }) { throw failure }
         if position < number { try catchUp() }
     }
 
@@ -180,11 +181,21 @@ package final class Node: Sendable {
         try order.withLock { (order) throws(CommitOrder.Failure) in
             for note in try order.receive(page, from: number) { deliver(note) }
         }
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
     /// Delivers a note; the lock of the order is held, so that all nodes deliver in the same order.
+    ///
+    /// A node that can't decode a note would go on with old settings and lists in memory. It delivers nothing more, and
+    /// the next call of ``catchUp()`` or ``write(as:expecting:_:)`` throws.
     private func deliver(_ note: CommitNote) {
-        apply.withLock { $0 }?(try? CommitEffects(body: note.body), note.number)
+        guard failure.withLock({ $0 }) == nil else { return }
+        do throws(ChatError) {
+            let effects = try CommitEffects(body: note.body)
+            apply.withLock { $0 }?(effects, note.number)
+        } catch {
+            failure.withLock { $0 = .unreadable(note.number) }
+        }
     }
 
     // MARK: Signals

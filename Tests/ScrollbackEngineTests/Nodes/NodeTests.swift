@@ -168,6 +168,42 @@ struct NodeTests {
         #expect(nodes[0].engine.checkpoints.lineage == nodes[1].engine.checkpoints.lineage)
     }
 
+    // MARK: Unreadable notes
+
+    private let brokenNote = Array(#"{"events":[{"event":"left"}]}"#.utf8)
+
+    @Test("A node that can't read a note delivers and writes nothing more, and ends")
+    func unreadableNote() throws {
+        let nodes = try makeNodes()
+        let node = try #require(nodes[1].engine.node)
+        let sessions = SessionHarness(nodes[1])
+        let device = sessions.device("bob")
+        let number = nodes.store.lastCommit + 1
+        try nodes.store.write(after: node.position, as: .random()) { _, _ in brokenNote }
+        let refusal = refusal { try nodes[1].send("a", to: group, by: "alice") }
+        #expect(refusal?.code == .shuttingDown)
+        #expect(refusal?.message.contains("can't read the note of commit \(number)") == true)
+        #expect(nodes.store.lastCommit == number)
+        try nodes.store.write(after: number, as: .random()) { _, _ in
+            CommitEffects(events: [.left(group, "bob")]).body
+        }
+        #expect(throws: CommitOrder.Failure.unreadable(number)) { try node.catchUp() }
+        #expect(try device.events.isEmpty)
+        #expect(sessions.device("alice").closes == [.restarting])
+    }
+
+    @Test("A node that can't read a note of the bus ends with its next poll")
+    func unreadableNoteOfBus() throws {
+        let nodes = try makeNodes()
+        let node = try #require(nodes[1].engine.node)
+        #expect(!node.mustPoll)
+        let last = try #require(nodes.store.notes(from: node.position).notes.last)
+        let note = CommitNote(number: last.number + 1, id: .random(), body: brokenNote)
+        node.receive(BusMessage.note(note, after: last.id).bytes)
+        #expect(node.mustPoll)
+        #expect(throws: CommitOrder.Failure.unreadable(note.number)) { try node.catchUp() }
+    }
+
     // MARK: Lost commits
 
     /// Whether a node found that the store lost a commit that it has delivered.
