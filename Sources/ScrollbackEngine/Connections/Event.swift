@@ -39,8 +39,10 @@ package enum Event: Sendable {
     case memberStateChanged(ConversationID, UserID)
     /// The conversation was deleted; subscribers are notified and unsubscribed.
     case conversationDeleted(ConversationID)
-    /// A channel became private; subscribers are unsubscribed until they subscribe again.
-    case madePrivate(ConversationID)
+    /// A channel became private; its members stay subscribed, and other subscribers are unsubscribed.
+    ///
+    /// For each member, the sequence number above which the member can see every message.
+    case madePrivate(ConversationID, members: [UserID: Seq])
     case userChanged(UserProfile)
     /// A user was invited; sent to the user's devices.
     case invited(Invitation)

@@ -247,9 +247,12 @@ package final class Hub: Sendable {
         case .conversationDeleted(let id):
             deliver(id) { .conversation($0, isDeleted: true) }
             unsubscribeAll(from: id)
-        case .madePrivate(let id):
+        case .madePrivate(let id, let members):
             deliver(id) { .resync($0) }
             unsubscribeAll(from: id)
+            for (user, seq) in members {
+                for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
+            }
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .invited(let invitation): send(.invitation(invitation), to: connections(of: invitation.user))
         case .invitationEnded(let id, let user): send(.invitationEnded(id), to: connections(of: user))

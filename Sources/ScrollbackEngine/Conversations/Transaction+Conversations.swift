@@ -124,7 +124,7 @@ extension Transaction {
             row.isPrivate = isPrivate
             if !isNew {
                 row.view += 1
-                if isPrivate { publish(.madePrivate(id)) }
+                if isPrivate { publish(.madePrivate(id, members: try visibleHistory(ofMembersOf: row))) }
             }
         }
         if let visibility = settings.visibility, visibility != row.visibility {
@@ -158,6 +158,21 @@ extension Transaction {
             }
         }
         return isNew
+    }
+
+    /// Returns the members on a conversation's own list, each with the sequence number above which the member can see
+    /// every message.
+    private func visibleHistory(ofMembersOf row: ConversationRow) throws -> [UserID: Seq] {
+        let pageSize = 1_000
+        try flush()
+        var members: [UserID: Seq] = [:]
+        var last: UserID?
+        while true {
+            let page = try store.members(of: row.number, after: last, limit: pageSize)
+            for member in page { members[member.user] = try store.fullyVisibleAfter(member, in: row) }
+            guard page.count == pageSize else { return members }
+            last = page.last?.user
+        }
     }
 
     private func checkMayChange(

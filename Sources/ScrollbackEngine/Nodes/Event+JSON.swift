@@ -106,8 +106,16 @@ extension Event {
             .banned(let id, let user):
             writer.field("conversation", id)
             writer.field("user", user)
-        case .conversationChanged(let id), .conversationDeleted(let id), .madePrivate(let id):
+        case .conversationChanged(let id), .conversationDeleted(let id): writer.field("conversation", id)
+        case .madePrivate(let id, let members):
             writer.field("conversation", id)
+            writer.key("members")
+            writer.array(members.sorted { $0.key < $1.key }) { writer, member in
+                writer.object { writer in
+                    writer.field("user", member.key)
+                    writer.field("seq", member.value)
+                }
+            }
         case .userChanged(let profile):
             writer.key("profile")
             profile.write(to: &writer)
@@ -151,6 +159,7 @@ private struct EventFields {
     private var conversation: ConversationID?
     private var user: UserID?
     private var seq: Seq?
+    private var members: [UserID: Seq] = [:]
     private var notifiesCommunity = false
     private var message = MessageFields()
     private var change: LogChange?
@@ -174,6 +183,11 @@ private struct EventFields {
         case "conversation": conversation = try value.conversation()
         case "user": user = UserID(known: try value.string())
         case "seq": seq = try value.counter()
+        case "members":
+            try value.array { (value) throws(ChatError) in
+                let (user, seq) = try Self.member(&value)
+                members[user] = seq
+            }
         case "notifiesCommunity": notifiesCommunity = try value.bool()
         case "message":
             try value.object { (name, value) throws(ChatError) in try message.read(name, &value) }
@@ -194,6 +208,19 @@ private struct EventFields {
         case "date": date = try value.date("date")
         default: try value.skip()
         }
+    }
+
+    private static func member(_ reader: inout JSONReader) throws(ChatError) -> (user: UserID, seq: Seq) {
+        var user: UserID?
+        var seq: Seq?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "user": user = UserID(known: try value.string())
+            case "seq": seq = try value.counter()
+            default: try value.skip()
+            }
+        }
+        return (try user.required("user"), try seq.required("seq"))
     }
 
     func event() throws(ChatError) -> Event? {
@@ -221,7 +248,7 @@ private struct EventFields {
         case "conversationChanged": .conversationChanged(try id())
         case "memberStateChanged": .memberStateChanged(try id(), try person())
         case "conversationDeleted": .conversationDeleted(try id())
-        case "madePrivate": .madePrivate(try id())
+        case "madePrivate": .madePrivate(try id(), members: members)
         case "userChanged": .userChanged(try profile.required("profile"))
         case "invited": .invited(try invitation.required("invitation"))
         case "invitationEnded": .invitationEnded(try id(), try person())

@@ -66,6 +66,26 @@ struct ChannelPrivacyTests {
         #expect(try harness.put(channel, .init(name: "X"), by: alice) == false)
     }
 
+    @Test("Members of a channel that becomes private again stay subscribed, and other subscribers don't")
+    func privateAgain() throws {
+        let harness = try madePublic()
+        try harness.join(town, "carol")
+        let sessions = SessionHarness(harness)
+        let (alice, carol) = (sessions.device("alice"), sessions.device("carol"))
+        carol.request(Subscribe([channel]))
+        try harness.put(channel, .init(isPrivate: true))
+        let seq = try harness.send("hello", to: channel, by: "bob")
+        #expect(try alice.texts == ["hello"])
+        #expect(try carol.texts == [])
+        // Alice joined the channel after five messages, and sees changes of later ones only.
+        let ids = try harness.page(of: channel, by: "bob").messages.filter { [5, seq].contains($0.seq) }.map(\.id)
+        for id in ids { try harness.react("👍", to: id, in: channel, by: Caller(user: "bob")) }
+        let changed = try alice.events.compactMap { event -> Seq? in
+            if case .changed(_, _, .message(let message)) = event { message.seq } else { nil }
+        }
+        #expect(changed == [seq])
+    }
+
     @Test("A channel moderator can't remove a member who has a higher role in the community")
     func ranks() throws {
         let harness = try EngineHarness()

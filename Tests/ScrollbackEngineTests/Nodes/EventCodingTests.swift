@@ -64,7 +64,7 @@ struct EventCodingTests {
             .draft(SyncedDraft(conversation: group, draft: nil, rev: 5), "alice"),
             .joined(group, "bob", .moderator, fullyVisibleAfter: 3), .left(group, "bob"),
             .conversationChanged(group), .memberStateChanged(direct, "bob"), .conversationDeleted(direct),
-            .madePrivate(.community("city", channel: "general")),
+            .madePrivate(.community("city", channel: "general"), members: ["bob": 3]),
             .userChanged(UserProfile(id: "bob", name: "Bob", metadata: RawJSON(known: "{}"))),
             .invited(
                 Invitation(

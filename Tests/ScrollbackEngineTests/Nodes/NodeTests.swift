@@ -60,6 +60,25 @@ struct NodeTests {
         #expect(try device.texts == ["a"])
     }
 
+    @Test("Members of a channel that becomes private again stay subscribed on every node")
+    func privateAgain() throws {
+        let nodes = try makeNodes()
+        let (town, channel) = (ConversationID.community("town"), ConversationID.community("town", channel: "x"))
+        try nodes[0].make(town, members: ["alice", "bob", "carol"])
+        try nodes[0].put(channel, .init(isPrivate: true, members: ["alice", "bob"]))
+        try nodes.settle()
+        let sessions = SessionHarness(nodes[1])
+        let (bob, carol) = (sessions.device("bob"), sessions.device("carol"))
+        try nodes[0].put(channel, .init(isPrivate: false))
+        nodes.bus.deliverAll()
+        carol.request(Subscribe([channel]))
+        try nodes[0].put(channel, .init(isPrivate: true))
+        try nodes[0].send("hello", to: channel, by: "alice")
+        nodes.bus.deliverAll()
+        #expect(try bob.texts == ["hello"])
+        #expect(try carol.texts == [])
+    }
+
     @Test("An event from before a subscription does not end it")
     func subscriptionAfterBan() throws {
         let nodes = try makeNodes()
