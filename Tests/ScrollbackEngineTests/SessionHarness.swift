@@ -14,6 +14,7 @@ final class RecordingTransport: SessionTransport {
 
     private let state = Mutex(State())
     private let onFrame = Mutex<(@Sendable () -> Void)?>(nil)
+    private let onVerified = Mutex<(@Sendable () -> Void)?>(nil)
 
     func send(_ frame: [UInt8]) {
         state.withLock { $0.frames.append(frame) }
@@ -22,6 +23,10 @@ final class RecordingTransport: SessionTransport {
 
     /// Runs a closure whenever a frame is sent.
     func atFrame(_ body: @escaping @Sendable () -> Void) { onFrame.withLock { $0 = body } }
+
+    /// Runs a closure before the welcome is sent.
+    func atVerified(_ body: @escaping @Sendable () -> Void) { onVerified.withLock { $0 = body } }
+    func verified() { onVerified.withLock { $0 }?() }
     func close(_ reason: CloseReason, _ text: String) { state.withLock { $0.closes.append(reason) } }
 
     var frames: [ServerFrame] {

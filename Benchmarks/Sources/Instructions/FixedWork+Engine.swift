@@ -96,7 +96,7 @@ extension FixedWork {
                 var (received, behind) = (0, positions)
                 while !behind.isEmpty {
                     let answer = try SyncConversations.logs(behind).run(engine, alice)
-                    let checkpoint = try engine.checkpoints.current()
+                    let checkpoint = try engine.checkpoints.current(on: engine.checkpoints.lineage)
                     let frame = ServerFrame.encodeResult(ref: 1, checkpoint: checkpoint) {
                         answer.writeMembers(to: &$0)
                     }

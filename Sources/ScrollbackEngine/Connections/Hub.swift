@@ -44,12 +44,15 @@ package final class Hub: Sendable {
 
     /// Registers a connection of a user.
     ///
-    /// - Returns: The connections registered before. If two connections of one device open at once, exactly one of them
-    ///   finds the other.
+    /// - Parameter isCurrent: Whether the connection may be registered. ``closeAll(_:_:where:)`` waits for its end, and
+    ///   then closes the connection, too.
+    /// - Returns: The connections registered before; `nil` if `isCurrent` returned `false`. If two connections of one
+    ///   device open at once, exactly one of them finds the other.
     @discardableResult
-    package func add(_ connection: any Connection) -> [any Connection] {
+    package func add(_ connection: any Connection, if isCurrent: () -> Bool = { true }) -> [any Connection]? {
         let user = connection.user
         return connectionsByUser.withLock { connectionsByUser in
+            guard isCurrent() else { return nil }
             let before = connectionsByUser[user] ?? []
             connectionsByUser[user] = before + [connection]
             return before
@@ -154,6 +157,13 @@ package final class Hub: Sendable {
     package func publish(_ events: [Event], checkpoint: String? = nil) {
         if let checkpoint { latestCheckpoint.withLock { $0 = checkpoint } }
         for event in events { publish(event) }
+    }
+
+    /// Forgets the checkpoint and the heads of the last lineage, so that no connection of the next one receives them.
+    func forgetLineage() {
+        latestCheckpoint.withLock { $0 = nil }
+        channelsWithNewHeads.withLock { $0 = [:] }
+        _ = rooms.takePendingHeads()
     }
 
     /// Encodes an event with the checkpoint of the newest published commit.

@@ -10,8 +10,10 @@ extension Session {
         case .success(let value):
             // The commit is read after the answer, so that the checkpoint covers it. Without the number, the store is
             // failing and the session can't vouch for what the client has seen.
-            let checkpoint: String
-            do { checkpoint = try engine.checkpoints.current() } catch { return close(.restarting) }
+            let checkpoint: String?
+            let lineage = state.withLock { $0.lineage }
+            do { checkpoint = try engine.checkpoints.current(on: lineage) } catch { return close(.restarting) }
+            guard let checkpoint else { return close(.restarting, Engine.newIncarnationReason) }
             transport.send(ServerFrame.encodeResult(ref: ref, checkpoint: checkpoint) { encode(&$0, value) })
         case .failure(let error): answer(ref, error)
         }

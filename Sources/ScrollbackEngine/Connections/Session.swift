@@ -89,6 +89,8 @@ package final class Session: Connection {
 
     struct State {
         var phase = Phase.connected
+        /// The lineage of the store that the client knows from the welcome.
+        var lineage = ""
         var connectedAt: Date
         var lastReceivedAt: Date
         var helloReceivedAt: Date
@@ -386,16 +388,18 @@ package final class Session: Connection {
     /// Opens the session, unless the client has seen more than the store has.
     private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?) {
         let finding: Checkpoints.Finding
+        let lineage: String
         do {
             // Another node may have begun the incarnation that the client has seen.
             try engine.catchUp()
-            finding = try engine.checkpoints.check(hello.checkpoint)
+            (finding, lineage) = try engine.checkpoints.check(hello.checkpoint)
         } catch {
             return terminate(.restarting, "The store failed. Reconnect later.")
         }
         switch finding {
-        case .consistent: open(caller, hello, expiresAt: expiresAt, lostAfter: nil)
-        case .earlierGeneration(let lostAfter): open(caller, hello, expiresAt: expiresAt, lostAfter: lostAfter)
+        case .consistent: open(caller, hello, expiresAt: expiresAt, lostAfter: nil, on: lineage)
+        case .earlierGeneration(let lostAfter):
+            open(caller, hello, expiresAt: expiresAt, lostAfter: lostAfter, on: lineage)
         case .rolledBack(let rollback):
             engine.recover(from: rollback) { [self] _ in
                 terminate(.restarting, "The server's store went back to an earlier state. Reconnect and synchronize.")
@@ -403,10 +407,14 @@ package final class Session: Connection {
         }
     }
 
-    private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?, lostAfter: Timetoken?) {
+    /// - Parameter lineage: The lineage of the store for which `lostAfter` is right.
+    private func open(
+        _ caller: Caller, _ hello: HelloFrame, expiresAt: Date?, lostAfter: Timetoken?, on lineage: String
+    ) {
         let isOpen = state.withLock { state in
             guard case .verifying = state.phase else { return false }
             state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
+            state.lineage = lineage
             owner.withLock { $0 = caller.user }
             state.sharesPresence = hello.sharesPresence
             state.isActive = hello.isActive
@@ -417,15 +425,13 @@ package final class Session: Connection {
         guard isWithinLimit(among: hub.connections(of: caller.user), caller) else { return }
         transport.verified()
         // The welcome precedes every event; requests wait until the session is subscribed to its conversations.
-        let lineage = engine.checkpoints.lineage
         transport.send(
             ServerFrame.encodeWelcome(
                 .init(
                     user: caller.user, heartbeat: services.heartbeat, limits: engine.limits, lineage: lineage,
                     lostAfter: lostAfter)))
-        let others = hub.add(self)
-        // If a new incarnation began before the session was added, nothing else would close the session.
-        guard engine.checkpoints.lineage == lineage else {
+        // If a new incarnation began after the check, nothing else would close the session.
+        guard let others = hub.add(self, if: { engine.checkpoints.lineage == lineage }) else {
             return terminate(.restarting, Engine.newIncarnationReason)
         }
         // If the session ended in the meantime, nothing else would remove it from the hub.

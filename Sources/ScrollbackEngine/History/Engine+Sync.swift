@@ -22,8 +22,10 @@ extension Engine {
             throw ChatError.invalidParameter(
                 "limit", "must be in 1...\(SyncConversations.maximumWindow)", limit: SyncConversations.maximumWindow)
         }
-        var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
-        if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
+        // Read once: a cursor must not name a generation that began while the window was read.
+        let generation = store.generation
+        var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: generation)
+        if cursor.generation != generation { cursor = SyncCursor(generation: generation) }
         // Read before the snapshot: a later number would skip commits between the snapshot and the number.
         let lastCommit = try store.lastCommit
         var reads = ExpectedReads()
@@ -81,8 +83,7 @@ extension Engine {
                     }
                 }
                 window.hasDrafts = try !store.drafts(of: caller.user, after: cursor.userRev, limit: 1).isEmpty
-                cursor = SyncCursor(
-                    generation: self.store.generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
+                cursor = SyncCursor(generation: generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
             } else {
                 let last = candidates[count - 1]
                 if isTop { pass.top = last.place } else { (pass.below, pass.number) = (last.lastCommit, last.number) }

@@ -7,8 +7,10 @@ extension Engine {
     /// - Throws: `invalid-parameter` for a cursor that this server did not make.
     package func drafts(since cursor: String?, by caller: Caller) throws -> ListDrafts.Answer {
         let cursor = try cursor.map { try DraftCursor($0) }
+        // Read once: the cursor must not name a generation that began while the list was read.
+        let generation = store.generation
         // The user revisions of a restored store can be lower than the cursor's.
-        let after = cursor.flatMap { $0.generation == store.generation ? $0.rev : nil }
+        let after = cursor.flatMap { $0.generation == generation ? $0.rev : nil }
         return try store.read { store in
             var drafts: [SyncedDraft] = []
             var last = after ?? 0
@@ -25,7 +27,7 @@ extension Engine {
                 drafts.append(SyncedDraft(conversation: row.conversation, draft: row.body, rev: row.rev))
             }
             return ListDrafts.Answer(
-                drafts: drafts, cursor: DraftCursor(generation: self.store.generation, rev: last).text,
+                drafts: drafts, cursor: DraftCursor(generation: generation, rev: last).text,
                 hasMore: hasMore, isReset: after == nil)
         }
     }

@@ -79,18 +79,30 @@ package final class Checkpoints: Sendable {
 
     /// The checkpoint of a commit: its number and an authentication tag, the second part of a client's checkpoint.
     package func checkpoint(of commit: Int64) -> String {
-        state.withLock { state in
-            if let last = state.last, last.commit == commit { return last.text }
-            let text = "\(commit).\(Self.tag(of: commit, state.lineage, key).base64URL)"
-            state.last = (commit, text)
-            return text
-        }
+        state.withLock { checkpoint(of: commit, &$0) }
+    }
+
+    private func checkpoint(of commit: Int64, _ state: inout State) -> String {
+        if let last = state.last, last.commit == commit { return last.text }
+        let text = "\(commit).\(Self.tag(of: commit, state.lineage, key).base64URL)"
+        state.last = (commit, text)
+        return text
     }
 
     /// The checkpoint for an answer that was read from the store before.
     ///
     /// A node knows of a new incarnation when it has delivered its commit, so later commits can't be named before.
-    package func current() throws -> String { checkpoint(of: try node?.position ?? store.coveringCommit) }
+    ///
+    /// - Parameter lineage: The lineage that the client knows.
+    /// - Returns: `nil` if the store has another lineage, or the answer may have epochs of another generation. A client
+    ///   must not get such an answer before it knows which messages may be lost.
+    package func current(on lineage: String) throws -> String? {
+        let commit = try node?.position ?? store.coveringCommit
+        return state.withLock { state in
+            guard state.lineage == lineage, state.incarnations.last?.generation == store.generation else { return nil }
+            return checkpoint(of: commit, &state)
+        }
+    }
 
     /// The first bytes of the authentication code of a commit.
     ///
@@ -110,10 +122,12 @@ package final class Checkpoints: Sendable {
     }
 
     /// Checks what a client has seen.
-    package func check(_ text: String?) throws -> Finding {
-        guard let text else { return .consistent }
-        let incarnations = state.withLock { $0.incarnations }
-        return Self.check(text, key: key, incarnations, lastCommit: try store.lastCommit)
+    ///
+    /// - Returns: The finding, and the lineage of the store for which it is right.
+    package func check(_ text: String?) throws -> (finding: Finding, lineage: String) {
+        let (incarnations, lineage) = state.withLock { ($0.incarnations, $0.lineage) }
+        guard let text else { return (.consistent, lineage) }
+        return (Self.check(text, key: key, incarnations, lastCommit: try store.lastCommit), lineage)
     }
 
     /// Checks what a client has seen against the contents of a store.

@@ -117,6 +117,8 @@ extension Engine {
     {
         var rollbacks: [Checkpoints.Rollback] = []
         for case .incarnationBegan(let row, let rollback) in events {
+            // Connections can open as soon as the row is adopted.
+            hub.forgetLineage()
             checkpoints.adopt(row)
             hub.closeAll(.restarting, newIncarnationReason)
             if let rollback { rollbacks.append(rollback) }

@@ -56,7 +56,7 @@ struct CheckpointTests {
         #expect(try bob.checkpoint == nil)
         func isCovered(_ what: String) throws {
             let checkpoint = try #require(try bob.checkpoint, "\(what) has no checkpoint")
-            #expect(try server.engine.checkpoints.check(checkpoint) == .consistent)
+            #expect(try server.engine.checkpoints.check(checkpoint).finding == .consistent)
             #expect(checkpoint.contains(".\(store.lastCommit)."), "after \(what)")
             bob.transport.forget(keeping: 1)
         }
@@ -122,7 +122,7 @@ struct CheckpointTests {
         let connected = sessions.device("alice", checkpoint: old)
         #expect(try connected.isWelcome)
         // Two clients are ahead of the store at the same time, but only the first one renews the generation.
-        guard case .rolledBack(let other) = try restored.engine.checkpoints.check(try alice.checkpoint) else {
+        guard case .rolledBack(let other) = try restored.engine.checkpoints.check(try alice.checkpoint).finding else {
             Issue.record("Alice's device is not ahead.")
             return
         }
@@ -218,10 +218,10 @@ struct CheckpointTests {
         let bob = SessionHarness(server).device("bob")
         try server.send(to: group, by: "alice")
         let seen = try #require(try bob.checkpoint)
-        #expect(try server.engine.checkpoints.check(seen) == .consistent)
+        #expect(try server.engine.checkpoints.check(seen).finding == .consistent)
         let parts = seen.split(separator: ".")
         let next = server.engine.checkpoints.checkpoint(of: store.lastCommit + 1)
-        guard case .rolledBack = try server.engine.checkpoints.check("\(parts[0]).\(next)") else {
+        guard case .rolledBack = try server.engine.checkpoints.check("\(parts[0]).\(next)").finding else {
             Issue.record("A commit that the store does not have is accepted.")
             return
         }
@@ -249,6 +249,86 @@ struct CheckpointTests {
         #expect(try store.read { try $0.incarnations().count } == 2)
         #expect(try sessions.device("bob", checkpoint: seen).isWelcome)
         #expect(store.generation == 1)
+    }
+
+    // MARK: Connections during a renewal
+
+    /// A client that has seen a commit that the store does not have.
+    private func rollback(_ server: EngineHarness) throws -> Checkpoints.Rollback {
+        let checkpoints = server.engine.checkpoints
+        let text = "\(checkpoints.lineage).\(checkpoints.checkpoint(of: 999))"
+        guard case .rolledBack(let rollback) = try checkpoints.check(text).finding else {
+            throw ChatError(.internalError, "The client is not ahead.")
+        }
+        return rollback
+    }
+
+    @Test("A request whose answer was computed before a renewal gets no answer after it")
+    func lateAnswer() throws {
+        let (_, server) = try original()
+        let sessions = SessionHarness(server)
+        let bob = sessions.device("bob")
+        sessions.offload.hold()
+        let ref = bob.request(SyncConversations.window(cursor: nil, limit: 10))
+        let rollback = try rollback(server)
+        _ = try server.done { server.engine.recover(from: rollback, completion: $0) }
+        #expect(bob.closes == [.restarting])
+        let count = bob.transport.bytes.count
+        sessions.offload.release()
+        #expect(bob.transport.bytes.count == count)
+        #expect(try bob.error(ref) == nil)
+    }
+
+    @Test("A connection gets no answer after the generation changed, even before its server has adopted the change")
+    func earlyGeneration() throws {
+        let (store, server) = try original()
+        let bob = SessionHarness(server).device("bob")
+        // As between the commit of a renewal and the delivery of its event.
+        try store.renewGeneration(at: server.clock.now)
+        let count = bob.transport.bytes.count
+        bob.request(SyncConversations.window(cursor: nil, limit: 10))
+        #expect(bob.closes == [.restarting])
+        #expect(bob.transport.bytes.count == count)
+    }
+
+    @Test("A connection that opens during a renewal is closed, so that its client learns what may be lost")
+    func openingDuringRenewal() throws {
+        let (_, server) = try original()
+        let sessions = SessionHarness(server)
+        let first = sessions.device("bob")
+        try server.send(to: group, by: "alice")
+        let seen = try #require(try first.checkpoint)
+        let rollback = try rollback(server)
+        let second = sessions.connect()
+        second.transport.atVerified { server.engine.recover(from: rollback) { _ in } }
+        second.hello("bob", "tablet", checkpoint: seen)
+        #expect(second.closes == [.restarting])
+        #expect(sessions.device("bob", "tablet", checkpoint: seen).closes == [])
+        #expect(try sessions.device("bob", "tablet", checkpoint: seen).lostAfter != nil)
+    }
+
+    @Test("A connection that opens while an incarnation is adopted gets no checkpoints or heads of the last one")
+    func framesDuringAdoption() throws {
+        let (store, channel) = (MemoryStore(generation: 1), ConversationID.community("town", channel: "x"))
+        let during = Mutex<(@Sendable () -> Void)?>(nil)
+        let server = try start(store) { _ in during.withLock { $0 }?() }
+        try server.make(.community("town"), members: ["alice", "bob"])
+        try server.put(channel)
+        try server.send(to: channel, by: "alice")
+        let sessions = SessionHarness(server)
+        let bob = Mutex<Device?>(nil)
+        during.withLock {
+            $0 = {
+                let device = sessions.device("bob")
+                server.engine.hub.announceChannelHeads()
+                bob.withLock { $0 = device }
+            }
+        }
+        let rollback = try rollback(server)
+        _ = try server.done { server.engine.recover(from: rollback, completion: $0) }
+        let device = try #require(bob.withLock { $0 })
+        #expect(try device.isWelcome && device.closes.isEmpty)
+        #expect(try device.events.isEmpty)
     }
 
     @Test("An operator can renew the generation of a store that is not running")

@@ -303,6 +303,17 @@ struct SyncTests {
         #expect(head == 1 || next.heads.map(\.state.head) == [1])
     }
 
+    @Test("A cursor that is made while a new generation begins starts over")
+    func generationDuringPass() throws {
+        let store = CommitReadHookStore()
+        let harness = try EngineHarness(store: store)
+        try harness.make(group, members: ["alice", "bob"])
+        store.onCommitRead = { try store.renewGeneration(at: harness.clock.now) }
+        let cursor = try harness.pass(by: "alice").cursor
+        store.onCommitRead = nil
+        #expect(try harness.pass(cursor, by: "alice").heads.map(\.conversation) == [group])
+    }
+
     @Test("A joined conversation is in the next pass, even if it changes during the pass without an event")
     func joinedConversationIsInTheNextPass() throws {
         let store = CommitReadHookStore()
