@@ -82,7 +82,7 @@ struct ServerMetricsTests {
         # HELP scrollback_failed_commits_total Failed write transactions.
         # TYPE scrollback_failed_commits_total counter
         scrollback_failed_commits_total 1
-        # HELP scrollback_store_rollbacks_total Times that a client showed that the store went back.
+        # HELP scrollback_store_rollbacks_total Times that a client or a node showed that the store went back.
         # TYPE scrollback_store_rollbacks_total counter
         scrollback_store_rollbacks_total 0
         # HELP scrollback_messages_removed_total Deleted or expired messages removed from the store.

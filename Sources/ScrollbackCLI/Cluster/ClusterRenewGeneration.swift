@@ -11,7 +11,10 @@ struct ClusterRenewGeneration: AsyncParsableCommand {
             restore` does for a data directory. The nodes close all connections. Clients then check what they have \
             stored: they send messages again that the database lost, and messages from after the backup disappear.
 
-            The nodes also detect a restored database themselves when a client connects that has seen more.
+            The nodes also detect a restored database themselves when a client connects that has seen more. After a \
+            failover to a standby that lacked commits, each node that knows a lost commit ends, and one of them does \
+            the same as this command. Use it then only if these nodes were lost together with the primary, because \
+            the other nodes can't know of the loss.
             """)
 
     @Flag(help: "Confirm that all clients synchronize again. Without this flag, the command does nothing.")

@@ -29,7 +29,7 @@ final class ServerMetrics: Sendable {
     let memoryCloses: Counter
     let requests: Counter
     let failedRequests: Counter
-    /// Times that a client showed that the store went back.
+    /// Times that a client or a node showed that the store went back.
     let rollbacks: Counter
     private let failedCommits: Counter
     private let commitSeconds: Timer
@@ -89,7 +89,7 @@ final class ServerMetrics: Sendable {
         failedCommits = new.counter("scrollback_failed_commits_total", "Failed write transactions.")
         rollbacks = new.counter(
             "scrollback_store_rollbacks_total",
-            "Times that a client showed that the store went back.")
+            "Times that a client or a node showed that the store went back.")
         new.counter("scrollback_messages_removed_total", "Deleted or expired messages removed from the store.") {
             $0.removedMessages.load(ordering: .relaxed)
         }

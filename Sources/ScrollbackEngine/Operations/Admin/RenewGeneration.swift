@@ -7,9 +7,10 @@ package struct RenewGeneration: ChatOperation {
         http: .post("/v1/admin/generation"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
         summary: "Make all clients synchronize again",
         details: """
-            Call this after the database was restored from a backup by other means than `scrollback restore`. The \
-            nodes close all connections with code 1012. Clients then check what they have stored, and send the \
-            messages again that the database lost. A server that does not share its database answers 409.
+            Call this after the database was restored from a backup by other means than `scrollback restore`. Call it \
+            also after a failover to a standby that lacked commits, if the nodes that knew these commits were lost at \
+            the same time. The nodes close all connections with code 1012. Clients then check what they have stored, \
+            and send the messages again that the database lost. A server that does not share its database answers 409.
             """,
         errors: [409])
 
