@@ -65,7 +65,7 @@ struct RequestTimeoutTests {
             }
         }
         #expect(error?.code == .timeout)
-        #expect(server.historyRequests(of: "alice") - before == 2)
+        #expect(try await eventually { server.historyRequests(of: "alice") - before == 2 })
         async let retried = withRequestOptions(RequestOptions(timeout: .seconds(1), retries: 10)) {
             try await chat.history(from: .remote)
         }
