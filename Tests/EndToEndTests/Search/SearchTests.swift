@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite struct SearchTests {
