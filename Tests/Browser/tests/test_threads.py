@@ -108,6 +108,25 @@ def test_a_thread_whose_first_message_was_deleted_leaves_the_list(world, root):
     alice.until("the list is empty", lambda: threads(alice) == [])
 
 
+def test_a_thread_stays_hidden_when_the_conversation_begins_above_it(world, root):
+    other = world.server.send("mei", CREW, "Tea?")["id"]
+    world.server.send("alice", CREW, "Yes", replyTo=other)
+    alice = world.tab("alice")
+    alice.until("the conversation is listed", lambda: alice.recent(CREW))
+    # The list waits a second between two requests. It is requested only once here.
+    alice.run("() => { const set = setTimeout; setTimeout = (body, delay) => delay === 1000 ? 0 : set(body, delay); }")
+    alice.run("([id]) => test.watchThreads(id)", CREW)
+    alice.until("both threads are shown", lambda: [it["text"] for it in threads(alice)] == ["Tea?", "Where to?"])
+    alice.run("([id]) => test.client.conversation('group:crew').delete([id], { for: 'me' })", root)
+    alice.until("the thread is hidden", lambda: [it["text"] for it in threads(alice)] == ["Tea?"])
+    # The page of older messages begins after the hidden one.
+    alice.watch(CREW)
+    alice.until("all messages are shown", lambda: alice.texts(CREW) == ["North", "East", "Tea?", "Yes"])
+    alice.run("([id]) => test.client.conversation('group:crew').unfollowThread(id)", other)
+    alice.until("the list was read again", lambda: not threads(alice)[0]["isFollowed"])
+    assert [it["text"] for it in threads(alice)] == ["Tea?"]
+
+
 def test_a_long_list_is_loaded_in_pages(world, root):
     for number in range(54):
         id = world.server.send("bob", CREW, f"topic {number}")["id"]

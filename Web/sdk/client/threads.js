@@ -73,12 +73,12 @@ export class Threads extends LiveView {
     const core = this.#core;
     const { state, all } = await core.readConversation(this.#conversation, async ({ log, read }, transaction) => {
       // Reading the conversation reads its threads, and hiding a message hides its thread. Changes of another device
-      // are missed without a connection.
-      const seen = [log?.view, log?.deletedRanges.count, read?.position, read?.pendingReadSeq];
+      // are missed without a connection. A higher floor replaces deleted ranges.
+      const seen = [log?.view, log?.firstSeq, log?.deletedRanges.count, read?.position, read?.pendingReadSeq];
       return {
         state: [core.connections, log?.epoch, log?.head, log?.rev, ...seen].join(),
         all: (await threadsIn(transaction, this.#conversation))
-          .filter(({ parent }) => !log?.deletedRanges.contains(parent.seq)),
+          .filter(({ parent: { seq } }) => !log || seq >= log.firstSeq && !log.deletedRanges.contains(seq)),
       };
     });
     if (state !== this.#listed && !this.#isRequesting) this.#list(state);
