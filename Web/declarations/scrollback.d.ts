@@ -7029,9 +7029,10 @@ declare module "scrollback/client/driver" {
          * Sends a request that the client repeats itself after the next connection.
          *
          * @param {FrameRequest} request
-         * @param {(answer: Answer) => unknown} [answered] Called with the answer, unless the connection is lost before.
+         * @param {(answer: Answer, since: number) => unknown} [answered] Called with the answer and the number of deletions
+         *   before the request, unless the connection is lost before.
          */
-        send(request: FrameRequest, answered?: ((answer: Answer) => unknown) | undefined): void;
+        send(request: FrameRequest, answered?: ((answer: Answer, since: number) => unknown) | undefined): void;
         /**
          * Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
          *

@@ -69,7 +69,10 @@ class Client {
     const ignored = ["changed", "changedAnything", "notify", "reportDelivered", "setCurrent", "setPresence"];
     for (const name of [...ignored, "setSubscription", "uploadEnded"]) this.core[name] = () => {};
     this.driver = new Driver(this.core, new Outbox([], standardPace));
-    this.driver.send = (request, answered = () => {}) => void this.requests.push({ ...request, answered });
+    this.driver.send = (request, answered = () => {}) => {
+      const since = this.driver.deletions.length;
+      this.requests.push({ ...request, answered: (/** @type {any} */ answer) => answered(answer, since) });
+    };
     this.driver.wake = () => {};
     Object.defineProperty(this.driver, "isOnline", { get: () => this.isOnline });
   }

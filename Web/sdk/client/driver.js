@@ -513,10 +513,12 @@ export class Driver {
    * Sends a request that the client repeats itself after the next connection.
    *
    * @param {FrameRequest} request
-   * @param {(answer: Answer) => unknown} [answered] Called with the answer, unless the connection is lost before.
+   * @param {(answer: Answer, since: number) => unknown} [answered] Called with the answer and the number of deletions
+   *   before the request, unless the connection is lost before.
    */
   send(request, answered = () => {}) {
-    if (this.isOnline) this.#request(request, requestTimeout, answered, false);
+    const since = this.deletions.length;
+    if (this.isOnline) this.#request(request, requestTimeout, (answer) => answered(answer, since), false);
   }
 
   /**
@@ -540,34 +542,19 @@ export class Driver {
   async #ask(request, timeout, reply) {
     const { lifecycle } = this;
     if (lifecycle.phase.type === "waiting" && !lifecycle.isMoving) await this.reconnectNow();
+    const refuse = (/** @type {string} */ reason) => reply({ body: null, error: unreachable(reason) });
     switch (lifecycle.phase.type) {
       case "online":
         return this.#request(request, timeout, reply, true);
-      case "opening":
-      case "authenticating":
-        return this.#wait(request, timeout, reply);
-      case "waiting":
-        if (lifecycle.isMoving) return this.#wait(request, timeout, reply);
-        return reply({ body: null, error: unreachable("The server can't be reached.") });
       case "idle":
-        return reply({ body: null, error: unreachable("The client is not connected. Call connect() first.") });
+        return refuse("The client is not connected. Call connect() first.");
       case "rejected":
-        return reply({
-          body: null,
-          error: unreachable("The server rejected this client. Call connect() to try again."),
-        });
+        return refuse("The server rejected this client. Call connect() to try again.");
+      case "waiting":
+        if (!lifecycle.isMoving) return refuse("The server can't be reached.");
     }
-  }
-
-  /**
-   * @param {FrameRequest} request
-   * @param {number} timeout
-   * @param {(answer: Answer) => void} reply
-   */
-  #wait(request, timeout, reply) {
-    const number = ++this.#lastWaiting;
-    this.#waiting.push(new WaitingRequest(number, request, this.now + timeout, reply));
-    this.#post({ type: "waitTimedOut", number }, timeout);
+    this.#waiting.push(new WaitingRequest(++this.#lastWaiting, request, this.now + timeout, reply));
+    this.#post({ type: "waitTimedOut", number: this.#lastWaiting }, timeout);
   }
 
   /**

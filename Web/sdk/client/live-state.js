@@ -150,17 +150,19 @@ export class LiveState {
   #requestSubscriptions(ids) {
     // The server refuses a request as a whole, so that each conversation has its own.
     for (const id of ids) {
-      const since = this.#driver.deletions.length;
-      this.#driver.send({ type: "subscribe", conversations: [id] }, (answer) => this.#subscribed(id, since, answer));
+      this.#driver.send(
+        { type: "subscribe", conversations: [id] },
+        (answer, since) => this.#subscribed(id, answer, since),
+      );
     }
   }
 
   /**
    * @param {string} id
-   * @param {number} since
    * @param {Answer} answer
+   * @param {number} since
    */
-  async #subscribed(id, since, { body, error }) {
+  async #subscribed(id, { body, error }, since) {
     const [head] = body ? await this.#driver.sync.storeHeads(body, since) : [];
     this.#driver.core.setSubscription(id, error, head?.state.head ?? 0);
     if (error) this.#repeatAfter(error);

@@ -160,9 +160,10 @@ export class OutboxDriver {
         for (const [index, request] of requests.entries()) {
           const item = this.#outbox.get(transmit[index] ?? "");
           if (request && item) {
-            const since = this.#driver.deletions.length;
-            const answered = (/** @type {Answer} */ answer) => this.#answered(item, request, since, answer);
-            this.#driver.send(outboxFrame(item.conversation, request), answered);
+            this.#driver.send(
+              outboxFrame(item.conversation, request),
+              (answer, since) => this.#answered(item, request, answer, since),
+            );
           }
         }
         for (const id of removed) this.#core.uploadEnded(id);
@@ -202,14 +203,14 @@ export class OutboxDriver {
   /**
    * @param {OutboxItem} item
    * @param {OutboxRequest} request
-   * @param {number} since The number of deletions before the request.
    * @param {Answer} answer
+   * @param {number} since The number of deletions before the request.
    */
-  async #answered({ id, conversation }, request, since, answer) {
+  async #answered({ id, conversation }, request, answer, since) {
     const { now, random } = this.#driver;
+    let { error } = answer;
     // A conversation that doesn't exist was deleted, by this request or before.
-    const isDeleted = request.type === "deleteConversation" && answer.error?.code === "unknown-conversation";
-    let error = isDeleted ? null : answer.error;
+    if (error?.code === "unknown-conversation" && request.type === "deleteConversation") error = null;
     // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same ID.
     if (error?.code === "timeout") return await this.#driver.dropConnection();
     if (!error && !await this.#store(id, conversation, request, since, answer.body ?? {})) return;

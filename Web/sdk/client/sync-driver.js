@@ -358,18 +358,17 @@ export class SyncDriver {
     const ids = this.#heads.next((id) => this.#driver.live.isSubscribed(id));
     for (let start = 0; start < ids.length; start += maximumHeads) {
       const batch = ids.slice(start, start + maximumHeads);
-      const since = this.#driver.deletions.length;
-      this.#driver.send(getHeads(batch), (answer) => this.#headsAnswered(batch, since, answer));
+      this.#driver.send(getHeads(batch), (answer, since) => this.#headsAnswered(batch, answer, since));
     }
     if (this.#heads.isWaiting) this.#driver.retryIn(uncertainDelay);
   }
 
   /**
    * @param {string[]} ids
-   * @param {number} since
    * @param {Answer} answer
+   * @param {number} since
    */
-  async #headsAnswered(ids, since, { body, error }) {
+  async #headsAnswered(ids, { body, error }, since) {
     if (error) {
       this.#heads.failed(ids, error);
       this.#driver.retryAfter(error);
@@ -391,9 +390,7 @@ export class SyncDriver {
    */
   async storeHeads(body, since, asked = []) {
     const { user } = this.#core;
-    const rest = body["rest"] === undefined
-      ? []
-      : decodeList(body["rest"], "rest", (id) => ConversationID.parse(String(id)));
+    const rest = decodeList(body["rest"] ?? [], "rest", (id) => ConversationID.parse(String(id)));
     /** @type {ConversationHead[]} */
     const heads = [];
     for (const head of decodeList(body["heads"], "heads", decodeHead)) {
