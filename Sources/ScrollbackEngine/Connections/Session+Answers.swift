@@ -1,5 +1,6 @@
 package import ScrollbackModel
 import ScrollbackWire
+import Synchronization
 
 /// Answers to requests.
 extension Session {
