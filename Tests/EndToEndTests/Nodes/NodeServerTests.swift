@@ -146,7 +146,7 @@ struct NodeServerTests {
             #expect(node.log.contains("The database lost commit"), "\(node.log)")
         }
         let store = try PostgresStore(url, options: PostgresDatabase.sharedOptions)
-        #expect(Set(try store.read { try $0.incarnations() }.map(\.generation)).count == 2)
+        #expect(try Set(store.read { try $0.incarnations() }.map(\.generation)).count == 2)
     }
 
     @Test(.needs(.s3)) func `A node reads the files of the others, and continues their uploads`() async throws {
