@@ -182,7 +182,8 @@ private struct EventFields {
         case "event": self.name = try value.string()
         case "conversation": conversation = try value.conversation()
         case "user": user = UserID(known: try value.string())
-        case "seq": seq = try value.counter()
+        // The position of a member of a community is a time, which has more bits than a sequence number.
+        case "seq": seq = try value.integer()
         case "members":
             try value.array { (value) throws(ChatError) in
                 let (user, seq) = try Self.member(&value)
@@ -216,7 +217,7 @@ private struct EventFields {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "user": user = UserID(known: try value.string())
-            case "seq": seq = try value.counter()
+            case "seq": seq = try value.integer()
             default: try value.skip()
             }
         }

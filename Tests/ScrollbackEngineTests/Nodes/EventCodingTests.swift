@@ -63,6 +63,7 @@ struct EventCodingTests {
             .draft(SyncedDraft(conversation: .direct("bob"), draft: RawJSON(known: #"{"text":"x"}"#), rev: 4), "alice"),
             .draft(SyncedDraft(conversation: group, draft: nil, rev: 5), "alice"),
             .joined(group, "bob", .moderator, fullyVisibleAfter: 3), .left(group, "bob"),
+            .joined(.community("city"), "bob", .member, fullyVisibleAfter: .max),
             .conversationChanged(group), .memberStateChanged(direct, "bob"), .conversationDeleted(direct),
             .madePrivate(.community("city", channel: "general"), members: ["bob": 3]),
             .userChanged(UserProfile(id: "bob", name: "Bob", metadata: RawJSON(known: "{}"))),
