@@ -36,7 +36,8 @@ extension SQLiteStore {
                     digest INTEGER NOT NULL,
                     at REAL NOT NULL,
                     PRIMARY KEY (user, id)
-                ) WITHOUT ROWID, STRICT
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX cancelled_at ON cancelled (user, at, id);
                 """)
     }
 }

@@ -592,5 +592,6 @@ extension PostgresStore {
             at DOUBLE PRECISION NOT NULL,
             PRIMARY KEY (userID, id)
         );
+        CREATE INDEX cancelled_at ON cancelled (userID, at, id);
         """
 }
