@@ -372,7 +372,8 @@ import Testing
         #expect(error?.message.contains("another server uses (from this machine, since 2") == true)
         try put("alice", in: first)
         first.close()
-        #expect(try contains("alice", open(url, options)))
+        // PostgreSQL releases the lock a moment after the connection was closed.
+        #expect(try contains("alice", open(url)))
     }
 
     @Test func `A store that was taken over refuses to write, and says so when it is checked`() throws {
