@@ -90,7 +90,7 @@ extension WireScript {
         root GET /v1/users/bob/scheduled<< || ?limit=0>>
         bob <<GET /v1/users/bob/scheduled || DELETE /v1/users/bob/scheduled/{m98}>>
         root DELETE /v1/users/bob/scheduled/<<{m98} || {m98} || x>>
-        bob/phone schedule {in},"message":{"id":"{m98}",{text},"sendAt":"{soon}"}
+        bob/phone schedule {in},"message":{"id":"{m98}","type":"text","content":{"text":"y"},"sendAt":"{soon}"}
         bob/phone cancelScheduled <<"id":"{m98}" || "id":"{m98}">>
         bob DELETE /v1/scheduled/{m98}
         # Directory
