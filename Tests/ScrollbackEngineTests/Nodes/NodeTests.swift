@@ -325,6 +325,18 @@ struct NodeTests {
         #expect(nodes.store.generation != generation)
     }
 
+    @Test("An act whose record can't be stored is an error")
+    func failedRecord() async throws {
+        let nodes = try makeNodes()
+        nodes.store.failNextWrite()
+        await #expect(throws: ChatError.self) {
+            try await nodes[0].engine.audit(.issueToken, by: EngineHarness.admin, of: "alice")
+        }
+        try await nodes[0].engine.audit(.issueToken, by: EngineHarness.admin, of: "alice")
+        let acts = try nodes.store.read { try $0.audit(AuditFilter(), below: .max, limit: 2) }
+        #expect(acts.map(\.action) == ["issue-token"])
+    }
+
     @Test("Only the leader sends scheduled messages, and takes over what other nodes scheduled")
     func scheduled() async throws {
         let nodes = try makeNodes()
