@@ -40,7 +40,7 @@ extension Route {
             } catch {
                 throw ChatError(wrapping: error)
             }
-            // Nobody gets a token that the audit log does not have.
+            // The audit log must have the record before the administrator gets the token.
             try await scope.engine.audit(
                 .issueToken, by: caller, of: subject, detail: scopes.names?.joined(separator: " "))
             return respond { $0.field("token", token) }
