@@ -54,7 +54,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, tables, m
 format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift
 
-mutants: ## Apply each mutant of Tests/Mutants to a scratch copy and check that a test fails
+mutants: dependencies ## Apply each mutant of Tests/Mutants to a scratch copy and check that a test fails
 	scripts/mutants.py
 
 bench: dependencies ## Run all benchmarks in a release build

@@ -39,4 +39,22 @@ struct ThreadsModelTests {
         try await shows { model.threads[0].state.isFollowed }
         await server.close()
     }
+    @Test("A thread disappears with its first message, and a deleted reply is not shown as the newest one")
+    func hiddenMessages() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await server.client("bob").conversation(.group("swift"))
+        let alice = try await server.client("alice").conversation(.group("swift"))
+        let kept = try await bob.send(.text("kept")).waitUntilSent().id
+        let hidden = try await bob.send(.text("hidden")).waitUntilSent().id
+        for root in [kept, hidden] { _ = try await bob.send(.text("first"), replyingTo: root).waitUntilSent() }
+        let last = try await bob.send(.text("last"), replyingTo: kept).waitUntilSent().id
+        let model = ThreadsModel(alice)
+        try await model.reload()
+        try await shows { model.threads.map(\.id) == [kept, hidden] && model.threads[0].lastReply?.text == "last" }
+        server.goOffline("alice")
+        try await alice.delete([hidden, last], for: .me)
+        try await shows { model.threads.map(\.id) == [kept] && model.threads[0].lastReply?.text == "first" }
+        await server.close()
+    }
 }

@@ -23,6 +23,8 @@ extension LocalReader {
         through last: Timetoken?, limit: Int
     ) throws -> [MessageThread] {
         guard let local = try localLog(of: id) else { return known }
+        // The list of the server may be older than the deletion of a first message.
+        let known = known.filter { !local.state.isDeleted($0.parent.seq) }
         let changes = try pendingChanges(in: id)
         let queued = changes.compactMap { change -> MessageID? in
             if case .changeThread(let request) = change, request.change.isFollowed == true {
@@ -66,7 +68,7 @@ extension LocalReader {
         return try threads.values.map { thread in
             var thread = thread
             thread.parent = try newest(thread.parent, in: local)
-            if let last = try lastReply(of: thread, in: local) { thread.lastReply = last }
+            thread.lastReply = try lastReply(of: thread, in: local)
             // If this device does not have the newest reply yet, the server's counts are newer.
             let isNewer = isCounted.contains(thread.id) && thread.lastReply.map { $0.seq > local.state.head } ?? false
             thread.state = try state(
@@ -97,7 +99,7 @@ extension LocalReader {
             found = message
             return false
         }
-        guard let last = thread.lastReply else { return found }
+        guard let last = thread.lastReply, !local.state.isDeleted(last.seq) else { return found }
         if let found, found.seq > last.seq { return found }
         return try newest(last, in: local)
     }

@@ -81,6 +81,9 @@ extension LogState {
     /// The range of sequence numbers that may have messages.
     package var range: SeqRange? { firstSeq <= head ? firstSeq...head : nil }
 
+    /// Whether this reader can never see the message at a sequence number: it was deleted, hidden or has expired.
+    package func isDeleted(_ seq: Seq) -> Bool { seq < firstSeq || deletedRanges.contains(seq) }
+
     /// Whether messages or changes are missing that only `sync` delivers.
     package var isBehind: Bool { replayed < head || rev < latestRev }
 
