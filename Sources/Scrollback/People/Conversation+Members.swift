@@ -159,10 +159,9 @@ extension ClientCore {
         let time = clock().addingTimeInterval(-Self.profileLifetime)
         let known = try await store.read { try $0.profiles(users, fetchedSince: time) }
         guard !known.outdated.isEmpty else { return known.profiles }
-        let wanted = known.outdated.sorted()
-        for start in stride(from: 0, to: wanted.count, by: FetchUsers.maximum) {
+        for users in known.outdated.sorted().chunks(of: FetchUsers.maximum) {
             // The members are complete without the profiles, so errors are ignored.
-            try? await fetchProfiles(Array(wanted[start...].prefix(FetchUsers.maximum)))
+            try? await fetchProfiles(users)
         }
         return try await store.read { try $0.profiles(users, fetchedSince: time) }.profiles
     }

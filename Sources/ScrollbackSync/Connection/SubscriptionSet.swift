@@ -78,9 +78,7 @@ package struct SubscriptionSet: Sendable {
         guard isConnected else { return [] }
         let wanted = ids.filter(contains)
         for id in wanted { retries[id] = nil }
-        return stride(from: 0, to: wanted.count, by: limit).map {
-            .subscribe(Array(wanted[$0..<min($0 + limit, wanted.count)]))
-        }
+        return wanted.chunks(of: limit).map { .subscribe($0) }
     }
 
     /// Handles the server's answer to a request.
