@@ -83,7 +83,7 @@ extension Driver {
         push.connected()
         sendPushRegistration()
         perform(subscriptions.connected())
-        requestPresence(watched.keys.sorted())
+        perform(watchedUsers.connected())
         for one in waiting { send(one.request, .reply(one.reply), timeout: ContinuousClock.now.duration(to: one.end)) }
         waiting = []
         await perform(outbox.connected(now: now))
@@ -125,15 +125,12 @@ extension Driver {
         deliveries.disconnected()
         released = []
         isConfirming = false
-        hasRestartedSync = false
+        pass.disconnected()
         core.setSyncStatus(isResumed: false, subscribed: [])
         core.ownProfile.invalidate()
-        settingsInFlight = []
-        readsInFlight = [:]
-        settingsArePaused = false
+        settings.disconnected()
         draftsArePaused = false
-        settingsWindow = Self.maximumSettingsWindow
-        retriesPresence = false
+        watchedUsers.disconnected()
         perform(subscriptions.disconnected())
         resetTyping()
         core.presence.set([:])

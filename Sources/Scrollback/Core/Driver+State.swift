@@ -3,33 +3,27 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Sends the user's settings to the server, at most one change at a time for each conversation.
-///
-/// Reads go first, so that each later change includes their effect.
+/// Carries out the actions of ``SettingRequests``, and stores the answers.
 extension Driver {
     /// Sends all settings that the server has not confirmed.
     func sendSettings() async {
-        guard connection != nil, !settingsArePaused else { return }
+        guard connection != nil, !settings.isPaused else { return }
         do {
             let syncsReads = core.syncsReadState
             let (reads, states) = try await core.store.read { reader in
                 (syncsReads ? try reader.pendingReads() : [], try reader.pendingSettings(withReads: syncsReads))
             }
-            let marks = reads.filter { settingsInFlight.insert($0.conversation).inserted }
-            for mark in marks { readsInFlight[mark.conversation] = mark.position }
-            if let mark = marks.first, marks.count == 1 {
-                let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
-                send(change.operation(in: mark.conversation), .read(mark.conversation))
-            } else {
-                for batch in marks.chunks(of: ReadMark.maximum) {
-                    send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
+            let pending = Dictionary(states.map { ($0.conversation, $0) }, uniquingKeysWith: { first, _ in first })
+            for action in settings.next(reads: reads, settings: states.map(\.conversation)) {
+                switch action {
+                case .sendRead(let mark):
+                    let change = StateChange.read(
+                        seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
+                    send(change.operation(in: mark.conversation), .read(mark.conversation))
+                case .sendReads(let marks): send(MarkSeveralRead(marks), .reads(marks.map(\.conversation)))
+                case .sendSetting(let id):
+                    if let state = pending[id] { send(state.change.operation(in: id), .state(state)) }
                 }
-            }
-            var changesInFlight = requests.values.count { if case .state = $0 { true } else { false } }
-            for state in states
-            where changesInFlight < settingsWindow && settingsInFlight.insert(state.conversation).inserted {
-                changesInFlight += 1
-                send(state.change.operation(in: state.conversation), .state(state))
             }
         } catch {
             await storeFailed(error)
@@ -42,15 +36,13 @@ extension Driver {
     }
 
     func readsAnswered(_ ids: [ConversationID], _ result: Result<[ReadResult], ChatError>) async {
-        settingsInFlight.subtract(ids)
-        let marks = ids.compactMap { id in
-            readsInFlight.removeValue(forKey: id).map { DeliveryMark(conversation: id, position: $0) }
-        }
         let answers: [ReadResult]
         switch result {
         case .success(let all): answers = all
         case .failure(let error): answers = ids.map { ReadResult(conversation: $0, result: .failure(error)) }
         }
+        let errors = answers.compactMap(\.error)
+        let marks = settings.readsAnswered(ids, errors: errors)
         do {
             let unknown = try await core.store.write { writer in
                 try answers.filter { answer in
@@ -69,13 +61,10 @@ extension Driver {
                 }.map(\.conversation)
             }
             core.changes.changed(Set(answers.map(\.conversation)))
-            for case .failure(let error) in answers.map(\.result) { pauseSettings(after: error) }
+            for error in errors { retry(after: error) }
             fetchHeads(unknown)
             // Other settings of the conversation wait until the read is accepted or rejected.
-            let isDone = answers.contains { answer in
-                if case .failure(let error) = answer.result { !error.isTemporary } else { true }
-            }
-            if isDone { await sendSettings() }
+            if answers.contains(where: { $0.error?.isTemporary != true }) { await sendSettings() }
         } catch {
             await storeFailed(error)
         }
@@ -83,17 +72,17 @@ extension Driver {
 
     func stateAnswered(_ state: PendingSetting, _ result: Result<[UInt8], ChatError>) async {
         let id = state.conversation
-        settingsInFlight.remove(id)
+        let answer = ReadResult(conversation: id, result: result.flatMap { summary($0) })
+        settings.settingAnswered(id, error: answer.error)
         do {
-            switch result.flatMap({ summary($0) }) {
+            switch answer.result {
             case .success(let summary):
-                settingsWindow = min(settingsWindow * 2, Self.maximumSettingsWindow)
                 let isUnknown = try await core.store.write { writer in
                     try writer.removePending(state)
                     return try writer.apply(summary, in: id, answers: .state)
                 }
                 if isUnknown { fetchHeads([id]) }
-            case .failure(let error) where error.isTemporary: return pauseSettings(after: error)
+            case .failure(let error) where error.isTemporary: return retry(after: error)
             case .failure:
                 // The server's value is authoritative.
                 try await core.store.write { try $0.removePending(state) }
@@ -104,16 +93,6 @@ extension Driver {
         } catch {
             await storeFailed(error)
         }
-    }
-
-    /// Sends no more settings until the retry after a temporary error.
-    ///
-    /// Otherwise the answer to another setting would send the refused one again, before the server accepts it.
-    private func pauseSettings(after error: ChatError) {
-        guard error.isTemporary else { return }
-        settingsArePaused = true
-        settingsWindow = 1
-        retry(after: error)
     }
 
     /// Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
@@ -128,11 +107,10 @@ extension Driver {
     func retryRequests() async {
         heads.tick()
         sendHeadRequests()
-        if retriesPresence { requestPresence(watched.keys.sorted()) }
-        retriesPresence = false
+        perform(watchedUsers.tick())
         push.tick()
         sendPushRegistration()
-        settingsArePaused = false
+        settings.retry()
         draftsArePaused = false
         await recoverFromRollback()
         await sendSettings()
@@ -160,5 +138,11 @@ extension Driver {
             var reader = try JSONReader(body)
             return try ReadSummary(from: &reader)
         }
+    }
+}
+
+extension ReadResult {
+    fileprivate var error: ChatError? {
+        if case .failure(let error) = result { error } else { nil }
     }
 }

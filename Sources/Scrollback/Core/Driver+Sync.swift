@@ -8,7 +8,7 @@ extension Driver {
     /// Starts a sync pass, which fetches the conversations that changed since the stored cursor.
     func startSync() async throws(ChatError) {
         let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
-        needsAnotherSync = point.isInterrupted
+        pass.began(isInterrupted: point.isInterrupted)
         perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.hasCompletedSync))
     }
 
@@ -16,14 +16,11 @@ extension Driver {
     ///
     /// A pass only covers changes that were made before it began.
     func restartSync() async throws(ChatError) {
-        guard !resume.isFetchingWindows else {
-            needsAnotherSync = true
-            return
-        }
+        guard pass.needsRestart(isFetchingWindows: resume.isFetchingWindows) else { return }
         await applyReleased()
         // The previous step may have started a pass. If the store failed in it, the connection is gone.
         guard connection != nil, !resume.isFetchingWindows else { return }
-        hasRestartedSync = true
+        pass.restarted()
         try await startSync()
     }
 
@@ -117,9 +114,7 @@ extension Driver {
                 number, heads: window.heads, cursor: window.cursor, isDone: window.isDone)
             // The answer to an earlier request is ignored.
             guard !actions.isEmpty else { return }
-            receivedLastWindow = window.isDone
-            windowTotals = window.totals
-            windowHasDrafts = window.hasDrafts
+            pass.received(.init(isLast: window.isDone, totals: window.totals, hasDrafts: window.hasDrafts))
             perform(actions)
         } catch {
             perform(resume.windowFailed(number, error, now: now, using: &generator))
@@ -128,50 +123,40 @@ extension Driver {
 
     func store(_ heads: [ConversationHead], _ cursor: String) async {
         do {
-            let isLastWindow = receivedLastWindow
-            let totals = windowTotals
-            let hasDrafts = windowHasDrafts
+            let window = pass.window
             let outcomes = try await core.store.write { writer in
                 // The head of a deleted conversation is a tombstone: not a member, and no messages.
                 for head in heads where !head.isMember && head.head == 0 {
                     try writer.deleteConversation(head.conversation)
                 }
                 let outcomes = try writer.store(
-                    heads.filter { $0.isMember || $0.head > 0 }, totals: totals, isLastWindow: isLastWindow)
-                try writer.saveCursor(cursor, isLastWindow: isLastWindow)
-                if hasDrafts { try writer.markDraftsBehind() }
+                    heads.filter { $0.isMember || $0.head > 0 }, totals: window.totals,
+                    isLastWindow: window.isLast)
+                try writer.saveCursor(cursor, isLastWindow: window.isLast)
+                if window.hasDrafts { try writer.markDraftsBehind() }
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
             core.reportDelivered(after: outcomes)
             await removeStored(heads.compactMap(\.lastMessage))
             await sendSettings()
-            if hasDrafts { await syncDrafts() }
+            if window.hasDrafts { await syncDrafts() }
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
-            if isLastWindow {
+            if window.isLast {
                 core.store.recentsEvents.sendInitial(.loadedAll)
                 core.changes.changedAnything()
-                if needsAnotherSync { return try await restartSync() }
+                if pass.needsAnother { return try await restartSync() }
                 core.setSyncStatus(isResumed: true, subscribed: Set(subscriptions.ids))
                 // These heads were requested on an earlier connection, which ended before the answer.
                 fetchHeads(try await core.store.read { try $0.uncertainConversations() })
                 await recoverFromRollback()
             }
             await applyReleased()
-            if isLastWindow { await recheckSubscriptions() }
+            if window.isLast, pass.takeSubscriptionCheck() { await recheck(subscriptions.ids) }
         } catch {
             await storeFailed(error)
         }
-    }
-
-    /// Checks subscribed channels and rooms after consecutive sync passes.
-    ///
-    /// A sync pass does not include events that arrived for them between two passes.
-    private func recheckSubscriptions() async {
-        guard hasRestartedSync else { return }
-        hasRestartedSync = false
-        await recheck(subscriptions.ids)
     }
 
     func logsAnswered(_ batch: Int, _ asked: [LogPosition], _ result: Result<[UInt8], ChatError>) async {

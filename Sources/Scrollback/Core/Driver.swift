@@ -12,21 +12,12 @@ final class Driver {
     var outbox: Outbox
     var push: PushRegistration
     var resume = ResumeState()
+    var pass = SyncPass()
     var generator = SystemRandomNumberGenerator()
 
     var lifecycle: ConnectionLifecycle
     /// The connection that is authenticating or online.
     var openConnection: (any TransportConnection)?
-    /// Whether the current window is the last one of its sync pass.
-    ///
-    /// A pass fetches the heads that changed since a cursor, in windows, and then the missed messages.
-    var receivedLastWindow = false
-    /// Whether another pass must follow the current one.
-    var needsAnotherSync = false
-    /// Whether another sync pass began on this connection.
-    ///
-    /// Events of subscribed channels and rooms may have been lost with the previous pass.
-    var hasRestartedSync = false
     /// Live events that ``ResumeState`` released for applying.
     var released: [LiveEvent] = []
     var lastRef: Int64 = 0
@@ -35,23 +26,9 @@ final class Driver {
     /// Requests that arrived while the client was connecting.
     var waiting: [WaitingRequest] = []
     var lastWaiting = 0
-    /// Conversations with a setting in flight to the server.
-    var settingsInFlight: Set<ConversationID> = []
-    /// The read positions in flight to the server.
-    var readsInFlight: [ConversationID: EpochPosition] = [:]
-    /// Whether settings wait for the retry after a temporary error.
-    var settingsArePaused = false
+    var settings = SettingRequests(limit: ReadMark.maximum)
     /// Whether drafts wait for the retry after an error.
     var draftsArePaused = false
-    /// The number of changes of settings that may be in flight.
-    ///
-    /// It falls to one when the server refuses a change, and doubles with each accepted one.
-    var settingsWindow = Driver.maximumSettingsWindow
-    static let maximumSettingsWindow = 16
-    /// The unread totals that the current window reported.
-    var windowTotals: UnreadTotals?
-    /// Whether the current window reported that drafts changed.
-    var windowHasDrafts = false
     var heads = HeadFetches()
     /// The newest request before the deletion of each conversation that was deleted on this connection.
     ///
@@ -59,10 +36,7 @@ final class Driver {
     var deletions: [ConversationID: Int64] = [:]
     var deliveries = DeliveryReports()
     var subscriptions = SubscriptionSet(limit: Subscribe.maximum)
-    /// The number of active presence observers by user.
-    var watched: [UserID: Int] = [:]
-    /// Whether a presence request failed temporarily and must be retried.
-    var retriesPresence = false
+    var watchedUsers = WatchedUsers(limit: FetchUsers.maximum)
     var ownTyping = OwnTyping()
     var typingUsers = TypingUsers()
     var typingWake: Date?
@@ -233,7 +207,7 @@ final class Driver {
             if isActive { Task { [core] in await core.processPushInbox() } }
         case .subscribe(let ids, let isOn): perform(isOn ? subscriptions.add(ids) : subscriptions.remove(ids))
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
-        case .watch(let users, let isOn): watch(users, isOn: isOn)
+        case .watch(let users, let isOn): perform(isOn ? watchedUsers.add(users) : watchedUsers.remove(users))
         case .setPush(let device, let reply):
             do throws(ChatError) {
                 try await setPush(device)

@@ -1,32 +1,19 @@
 import Foundation
 import Logging
 import ScrollbackModel
+import ScrollbackSync
 import ScrollbackWire
 
-/// Observes the presence of users for the app.
+/// Carries out the actions of ``WatchedUsers``, and publishes the presence of users to the app.
 extension Driver {
-    func watch(_ users: Set<UserID>, isOn: Bool) {
-        var changed: [UserID] = []
-        for user in users.sorted() {
-            let count = (watched[user] ?? 0) + (isOn ? 1 : -1)
-            if isOn ? count == 1 : count == 0 { changed.append(user) }
-            watched[user] = count > 0 ? count : nil
-        }
-        guard !changed.isEmpty else { return }
-        if isOn {
-            requestPresence(changed)
-        } else {
-            core.presence.set((core.presence.current ?? [:]).filter { watched[$0.key] != nil })
-            for users in changed.chunks(of: FetchUsers.maximum) {
+    func perform(_ actions: [PresenceAction]) {
+        for action in actions {
+            switch action {
+            case .request(let users): send(FetchPresence(users: users, isOn: true), .presence)
+            case .end(let users):
+                core.presence.set((core.presence.current ?? [:]).filter { watchedUsers.contains($0.key) })
                 send(FetchPresence(users: users, isOn: false), .nothing)
             }
-        }
-    }
-
-    /// Requests the presence of users and its changes.
-    func requestPresence(_ users: [UserID]) {
-        for users in users.chunks(of: FetchUsers.maximum) {
-            send(FetchPresence(users: users, isOn: true), .presence)
         }
     }
 
@@ -36,15 +23,14 @@ extension Driver {
             receivedPresence(try PresenceList(from: &reader).entries)
         } catch {
             core.logger.info("Presence could not be requested.", metadata: ["code": "\(error.code)"])
-            guard error.isTemporary else { return }
-            retriesPresence = true
+            watchedUsers.failed(error)
             retry(after: error)
         }
     }
 
     func receivedPresence(_ people: [(user: UserID, presence: Presence)]) {
         var known = core.presence.current ?? [:]
-        for person in people where watched[person.user] != nil { known[person.user] = person.presence }
+        for person in people where watchedUsers.contains(person.user) { known[person.user] = person.presence }
         core.presence.set(known)
     }
 }
