@@ -2028,8 +2028,8 @@ declare module "scrollback/sync/outbox-item" {
      * - `queued`: waiting for its turn
      * - `uploading`: the files are being uploaded
      * - `sending`: transmitted and waiting for the answer
-     * - `waiting`: temporarily rejected; the rest of the lane waits too
-     * - `failed`: permanently rejected or expired; the rest of the lane continues
+     * - `waiting`: temporarily rejected; the rest of the queue waits too
+     * - `failed`: permanently rejected or expired; the rest of the queue continues
      */
     export type OutboxState = {
         type: "queued";
@@ -2055,7 +2055,7 @@ declare module "scrollback/sync/outbox-item" {
         id: MessageID;
         conversation: ConversationID;
         /**
-         * The position in the lane; items with lower ordinals are sent first.
+         * The position in the queue; items with lower ordinals are sent first.
          */
         ordinal: number;
         /**
@@ -2063,7 +2063,7 @@ declare module "scrollback/sync/outbox-item" {
          */
         createdAt: number;
         /**
-         * Whether the item is a message, to which the send rate applies, and not a change of one.
+         * Whether the item sends a message, so that the send rate applies to it.
          */
         isMessage: boolean;
         state: OutboxState;
@@ -2077,10 +2077,10 @@ declare module "scrollback/sync/outbox-item" {
          */
         attempts: number;
         /**
-         * Whether the item was ever transmitted. From then on its submission must not change,
-         * because the server may have it.
+         * Whether the item was ever transmitted. From then on its submission must not
+         * change, because the server may have it.
          */
-        isFrozen: boolean;
+        wasTransmitted: boolean;
     };
 }
 declare module "scrollback/store/database" {
@@ -2306,7 +2306,7 @@ declare module "scrollback/store/outbox" {
      * @param {Transaction} transaction
      * @param {OutboxItem} item
      */
-    export function saveOutboxItem(transaction: Transaction, { id, state, attempts, isFrozen, needsUpload }: OutboxItem): Promise<void>;
+    export function saveOutboxItem(transaction: Transaction, { id, state, attempts, wasTransmitted, needsUpload }: OutboxItem): Promise<void>;
     /**
      * Replaces the content of a queued message that was never transmitted.
      *
@@ -2437,12 +2437,13 @@ declare module "scrollback/store/outbox" {
         type: "deleteConversation";
     };
     /**
-     * A queued request in the store.
+     * A queued request in the store, in which `isFrozen` is `wasTransmitted` of the item.
      */
-    export type OutboxRow = Omit<OutboxItem, "state"> & {
+    export type OutboxRow = Omit<OutboxItem, "state" | "wasTransmitted"> & {
         request: OutboxRequest;
         about: string | null;
         state: StoredState;
+        isFrozen: boolean;
     };
     /**
      * The state of a queued request in the store. `unconfirmed` means that the server may have lost a message that it had.
@@ -5727,14 +5728,14 @@ declare module "scrollback/sync/outbox" {
     /**
      * The state machine for messages and changes that the server has not acknowledged yet.
      *
-     * Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
+     * Each conversation has a queue, in which items are sent in order and one at a time. An item keeps its ID until the
      * server answers, and messages respect the send rate.
      *
      * The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
-     * regardless of earlier items in the lane.
+     * regardless of earlier items in the queue.
      *
      * The input is events and the output is {@link OutboxEffects}. The caller must store `changed` and `removed` before it
-     * transmits anything. An item that may have reached the server is therefore always stored as frozen.
+     * transmits anything. An item that may have reached the server is therefore always stored as transmitted.
      */
     export class Outbox {
         /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
@@ -5770,7 +5771,7 @@ declare module "scrollback/sync/outbox" {
          */
         get(id: MessageID): OutboxItem | null;
         /**
-         * Queues an item at the end of its conversation's lane. An ID that is already queued is ignored.
+         * Queues an item at the end of its conversation's queue. An ID that is already queued is ignored.
          *
          * @param {MessageID} id
          * @param {ConversationID} conversation
@@ -5813,7 +5814,7 @@ declare module "scrollback/sync/outbox" {
          * Handles the server's answer for an item, from this connection or an earlier one.
          *
          * A success is always accepted. An error counts only while the item is in flight. After a temporary error, the item
-         * stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an error:
+         * stays at the head of its queue, so that no other item overtakes it. A request without an answer is not an error:
          * {@link Outbox.disconnected} queues the item again.
          *
          * @param {MessageID} id
@@ -5866,7 +5867,7 @@ declare module "scrollback/sync/outbox" {
         /**
          * The time when the first waiting item can continue; `null` if none waits.
          *
-         * Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
+         * Queues wait for the delay of their last error, uploads for their retry, and messages for the send rate.
          *
          * @returns {number | null}
          */

@@ -84,11 +84,11 @@ const mutants = [
     to: "",
   },
   {
-    name: "A transmitted item is not frozen",
+    name: "A transmitted item is not recorded as transmitted",
     machine: "outbox",
     file: "sync/outbox.js",
-    from: "isFrozen: true, state",
-    to: "isFrozen: head.isFrozen, state",
+    from: "wasTransmitted: true, state",
+    to: "wasTransmitted: head.wasTransmitted, state",
   },
   {
     name: "A retry comes before the time that the server requested",

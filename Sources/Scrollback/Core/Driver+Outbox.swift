@@ -10,7 +10,8 @@ extension Driver {
 
     /// Stores the changed items, and then transmits.
     ///
-    /// An item that may have reached the server is therefore always stored as frozen (``OutboxItem/isFrozen``).
+    /// An item that may have reached the server is therefore always stored as transmitted
+    /// (``OutboxItem/wasTransmitted``).
     ///
     /// - Returns: Whether the changes were stored. If not, nothing was transmitted and the connection starts over.
     @discardableResult

@@ -106,11 +106,11 @@ package final class Uploads: Sendable {
     // MARK: One message
 
     private func upload(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
-        let (uploads, conversation, isEncrypted, isFrozen) = try await core.store.read { reader in
+        let (uploads, conversation, isEncrypted, wasTransmitted) = try await core.store.read { reader in
             let pending = try reader.asStored.pending(message)
             let isEncrypted = pending?.submission.content.encrypted != nil
-            let isFrozen = try reader.item(of: message)?.isFrozen == true
-            return (try reader.uploads(of: message), pending?.conversation, isEncrypted, isFrozen)
+            let wasTransmitted = try reader.item(of: message)?.wasTransmitted == true
+            return (try reader.uploads(of: message), pending?.conversation, isEncrypted, wasTransmitted)
         }
         guard let conversation else { throw ChatError(.cancelled, "The message was cancelled.") }
         let total = uploads.reduce(0) { $0 + $1.size }
@@ -128,7 +128,7 @@ package final class Uploads: Sendable {
             }
             if !upload.isDone {
                 // The content of a message that was transmitted refers to files on the chat server.
-                if !isFrozen, let uploader = core.mediaSettings.uploader {
+                if !wasTransmitted, let uploader = core.mediaSettings.uploader {
                     try await uploadWithAppUploader(upload, to: uploader, core, reportProgress)
                 } else {
                     var upload = upload

@@ -57,6 +57,6 @@ extension ChatClient {
 }
 
 extension ClientCore {
-    /// The conversation whose outbox lane has the changes of the user's profile.
+    /// The conversation whose outbox queue has the changes of the user's profile.
     var ownConversation: ConversationID { .direct(user) }
 }

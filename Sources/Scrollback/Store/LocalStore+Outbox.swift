@@ -63,7 +63,7 @@ extension LocalReader {
             db.cachedStatement(sql: "SELECT conversation, kind, body FROM outbox WHERE id = ?"), arguments: [id.data])
         return try row.map { row in
             try OutboxRequest(
-                draft: body(row[2], of: id), in: ConversationID(row[0] as String), isMessage: row[1] == "send")
+                storedText: body(row[2], of: id), in: ConversationID(row[0] as String), isMessage: row[1] == "send")
         }
     }
 
@@ -77,7 +77,7 @@ extension LocalReader {
                     ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { row in
-            try OutboxRequest(draft: body(row[1], of: MessageID(data: row[0])), in: id, isMessage: false)
+            try OutboxRequest(storedText: body(row[1], of: MessageID(data: row[0])), in: id, isMessage: false)
         }
     }
 
@@ -124,7 +124,8 @@ extension LocalReader {
     private func pending(_ row: Row) throws -> PendingMessage {
         let item = try item(row)
         let body = try body(row[11], of: item.id)
-        guard case .send(let request) = try OutboxRequest(draft: body, in: item.conversation, isMessage: true) else {
+        guard case .send(let request) = try OutboxRequest(storedText: body, in: item.conversation, isMessage: true)
+        else {
             throw ChatError(.localStorage, "The outbox has another request in place of message \(item.id).")
         }
         let queued = request.submission
@@ -153,7 +154,7 @@ extension LocalReader {
         return OutboxItem(
             id: id, conversation: try ConversationID(row[1] as String), ordinal: row[2],
             createdAt: Date(timeIntervalSince1970: row[3]), isMessage: row[9], state: state, needsUpload: row[10],
-            attempts: row[7], isFrozen: row[8])
+            attempts: row[7], wasTransmitted: row[8])
     }
 }
 
@@ -163,18 +164,19 @@ extension LocalWriter {
         _ submission: Submission, to id: ConversationID, needsUpload: Bool = false, now: Date
     ) throws -> OutboxItem {
         try insert(
-            submission.id, to: id, "send", OutboxRequest.draft(of: submission), about: nil, needsUpload: needsUpload,
+            submission.id, to: id, "send", OutboxRequest.storedText(of: submission), about: nil,
+            needsUpload: needsUpload,
             now: now)
     }
 
-    /// Adds a change to a message to the outbox.
+    /// Adds a request other than sending a message to the outbox.
     ///
     /// - Parameter id: The operation's ID, which makes retries idempotent.
     package func insert(
         _ request: OutboxRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
     ) throws -> OutboxItem {
         try insert(
-            id, to: conversation, "change", request.draft, about: message, subject: request.subject, now: now)
+            id, to: conversation, "change", request.storedText, about: message, subject: request.subject, now: now)
     }
 
     private func insert(
@@ -202,10 +204,10 @@ extension LocalWriter {
     ///
     /// - Returns: `false` if the message is not in the outbox or may have reached the server.
     package func replace(_ submission: Submission) throws -> Bool {
-        let draft = OutboxRequest.draft(of: submission)
+        let text = OutboxRequest.storedText(of: submission)
         try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send' AND NOT isFrozen")
             .execute(arguments: [
-                try reader.stored(draft, "body", of: .outbox(submission.id)), submission.id.data,
+                try reader.stored(text, "body", of: .outbox(submission.id)), submission.id.data,
             ])
         return db.changesCount > 0
     }
@@ -218,7 +220,7 @@ extension LocalWriter {
             try reader.messageEncryption?.seal(message.submission, to: message.conversation) ?? message.submission
         try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send'")
             .execute(arguments: [
-                try reader.stored(OutboxRequest.draft(of: submission), "body", of: .outbox(message.id)),
+                try reader.stored(OutboxRequest.storedText(of: submission), "body", of: .outbox(message.id)),
                 message.id.data,
             ])
     }
@@ -246,7 +248,7 @@ extension LocalWriter {
                 WHERE id = ?
                 """
         ).execute(arguments: [
-            state, until, try reader.stored(error, "error", of: .outbox(item.id)), item.attempts, item.isFrozen,
+            state, until, try reader.stored(error, "error", of: .outbox(item.id)), item.attempts, item.wasTransmitted,
             item.needsUpload, item.id.data,
         ])
     }

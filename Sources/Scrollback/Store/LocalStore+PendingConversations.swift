@@ -36,7 +36,7 @@ extension LocalReader {
         ).map { row in
             let conversation = try ConversationID(row[1] as String)
             let body = try text(row[2], "body", of: .outbox(MessageID(data: row[0]))) ?? ""
-            return (conversation, try OutboxRequest(draft: body, in: conversation, isMessage: false))
+            return (conversation, try OutboxRequest(storedText: body, in: conversation, isMessage: false))
         }
     }
 

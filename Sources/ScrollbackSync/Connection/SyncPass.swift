@@ -31,8 +31,8 @@ package struct SyncPass: Sendable {
 
     /// Handles the start of a pass.
     ///
-    /// - Parameter isInterrupted: Whether an earlier connection ended during its pass. The windows of that pass can lack
-    ///   what changed since, so another pass follows.
+    /// - Parameter isInterrupted: Whether the pass continues one of an earlier connection. Its windows can lack changes
+    ///   that were made since that pass began, so another pass follows.
     package mutating func began(isInterrupted: Bool) {
         needsAnother = isInterrupted
     }

@@ -5,7 +5,7 @@ extension Outbox {
     /// Handles the server's answer for an item, from this connection or an earlier one.
     ///
     /// A success is always accepted. An error counts only while the item is in flight. After a temporary error, the
-    /// item stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an
+    /// item stays at the head of its queue, so that no other item overtakes it. A request without an answer is not an
     /// error: ``disconnected()`` queues the item again.
     package mutating func answered<Answer>(
         _ id: MessageID, _ result: Result<Answer, ChatError>, now: Date,
@@ -123,6 +123,6 @@ extension Outbox {
         if item.state == .uploading { steps.stopUpload.append(id) }
         remove(id, &steps)
         pump(item.conversation, now, &steps)
-        return (item.isFrozen ? .mayHaveBeenStored : .cancelled, effects(of: steps))
+        return (item.wasTransmitted ? .mayHaveBeenStored : .cancelled, effects(of: steps))
     }
 }

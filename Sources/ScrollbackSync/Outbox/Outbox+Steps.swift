@@ -28,10 +28,10 @@ extension Outbox {
 
     /// The time when the first waiting item can continue.
     ///
-    /// Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
+    /// Queues wait for the delay of their last error, uploads for their retry, and messages for the send rate.
     package var wakeAt: Date? {
         guard isConnected else { return nil }
-        let heads = lanes.values.compactMap { lane in lane.first { !$0.isFailed } }
+        let heads = queues.values.compactMap { queue in queue.first { !$0.isFailed } }
         let times = (heads + awaitingUpload.compactMap { self[$0] }).compactMap { item in
             if case .waiting(let until) = item.state { until } else { nil }
         }
@@ -41,26 +41,26 @@ extension Outbox {
 
     mutating func update(_ id: MessageID, _ steps: inout Steps, _ change: (inout OutboxItem) -> Void) {
         guard let conversation = conversations[id],
-            let index = lanes[conversation]?.firstIndex(where: { $0.id == id })
+            let index = queues[conversation]?.firstIndex(where: { $0.id == id })
         else { return }
-        change(&lanes[conversation, default: []][index])
+        change(&queues[conversation, default: []][index])
         steps.touch(id)
     }
 
     mutating func remove(_ id: MessageID, _ steps: inout Steps) {
         guard let conversation = conversations.removeValue(forKey: id) else { return }
-        lanes[conversation]?.removeAll { $0.id == id }
+        queues[conversation]?.removeAll { $0.id == id }
         awaitingUpload.remove(id)
         reuploadedAt[id] = nil
-        if lanes[conversation]?.isEmpty == true { lanes[conversation] = nil }
+        if queues[conversation]?.isEmpty == true { queues[conversation] = nil }
         steps.removed.append(id)
     }
 
-    /// Continues a lane after an event.
+    /// Continues a queue after an event.
     mutating func pump(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         // If the send rate delays messages, they are sent in the order of all conversations together.
         if isThrottled { return pumpAll(now, &steps) }
-        pumpLane(conversation, now, &steps)
+        pumpQueue(conversation, now, &steps)
         pumpUploads(now, &steps)
     }
 
@@ -84,11 +84,11 @@ extension Outbox {
         }
     }
 
-    /// Transmits the first item of a lane if it is due and nothing in the lane is in flight.
-    mutating func pumpLane(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
+    /// Transmits the first item of a queue if it is due and nothing in the queue is in flight.
+    mutating func pumpQueue(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         guard isConnected else { return }
-        while let lane = lanes[conversation], !lane.contains(where: { $0.state == .sending }),
-            let head = lane.first(where: { !$0.isFailed }), !head.needsUpload
+        while let queue = queues[conversation], !queue.contains(where: { $0.state == .sending }),
+            let head = queue.first(where: { !$0.isFailed }), !head.needsUpload
         {
             if case .waiting(let until) = head.state, now < until { return }
             guard now.timeIntervalSince(head.createdAt) <= Self.lifetime else {
@@ -102,7 +102,7 @@ extension Outbox {
             update(head.id, &steps) {
                 $0.state = .sending
                 $0.attempts += 1
-                $0.isFrozen = true
+                $0.wasTransmitted = true
             }
             steps.transmit.append(head.id)
         }

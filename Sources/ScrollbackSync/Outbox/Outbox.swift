@@ -3,14 +3,15 @@ package import ScrollbackModel
 
 /// The state machine for messages and changes that the server has not acknowledged yet.
 ///
-/// Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
+/// Each conversation has a queue, in which items are sent in order and one at a time. An item keeps its ID until the
 /// server answers, and messages respect the send rate.
 ///
 /// The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
-/// regardless of earlier items in the lane.
+/// regardless of earlier items in the queue.
 ///
 /// The input is events and the output is ``Effects``. The caller must store `changed` and `removed` before it transmits
-/// anything. An item that may have reached the server is therefore always stored as frozen (``OutboxItem/isFrozen``).
+/// anything. An item that may have reached the server is therefore always stored as transmitted
+/// (``OutboxItem/wasTransmitted``).
 package struct Outbox: Sendable {
     /// The effects of an event.
     package struct Effects: Equatable, Sendable {
@@ -40,7 +41,7 @@ package struct Outbox: Sendable {
     package static let maximumUploads = 3
 
     /// The items of each conversation, in ascending order of their ordinals.
-    var lanes: [ConversationID: [OutboxItem]] = [:]
+    var queues: [ConversationID: [OutboxItem]] = [:]
     var conversations: [MessageID: ConversationID] = [:]
     private var lastOrdinal: Int64 = 0
     package private(set) var isConnected = false
@@ -63,14 +64,14 @@ package struct Outbox: Sendable {
         self.pace = pace.map { TokenBucket(perSecond: $0.perSecond, burst: Double($0.burst)) }
         if pace?.excess == .fails { acceptance = self.pace }
         for item in items { adopt(item) }
-        for conversation in lanes.keys { lanes[conversation]?.sort { $0.ordinal < $1.ordinal } }
+        for conversation in queues.keys { queues[conversation]?.sort { $0.ordinal < $1.ordinal } }
     }
 
     private mutating func adopt(_ item: OutboxItem) {
         var item = item
         if item.state == .sending || item.state == .uploading { item.state = .queued }
         if item.needsUpload { awaitingUpload.insert(item.id) }
-        lanes[item.conversation, default: []].append(item)
+        queues[item.conversation, default: []].append(item)
         conversations[item.id] = item.conversation
         lastOrdinal = max(lastOrdinal, item.ordinal)
     }
@@ -79,26 +80,26 @@ package struct Outbox: Sendable {
     package mutating func restore(_ item: OutboxItem) {
         guard conversations[item.id] == nil else { return }
         adopt(item)
-        lanes[item.conversation]?.sort { $0.ordinal < $1.ordinal }
+        queues[item.conversation]?.sort { $0.ordinal < $1.ordinal }
     }
 
     package var isEmpty: Bool { conversations.isEmpty }
 
     /// All items in the order they were queued.
-    package var items: [OutboxItem] { lanes.values.joined().sorted { $0.ordinal < $1.ordinal } }
+    package var items: [OutboxItem] { queues.values.joined().sorted { $0.ordinal < $1.ordinal } }
 
     package subscript(id: MessageID) -> OutboxItem? {
-        conversations[id].flatMap { lanes[$0]?.first { $0.id == id } }
+        conversations[id].flatMap { queues[$0]?.first { $0.id == id } }
     }
 }
 
 extension Outbox {
-    /// Queues an item at the end of its conversation's lane.
+    /// Queues an item at the end of its conversation's queue.
     ///
     /// An ID that is already queued is ignored.
     ///
     /// - Parameters:
-    ///   - isMessage: Whether the item is a message and not a change of one.
+    ///   - isMessage: Whether the item sends a message, so that the send rate applies to it.
     ///   - needsUpload: Whether the item has files to upload first.
     package mutating func enqueue(
         _ id: MessageID, in conversation: ConversationID, isMessage: Bool = true, needsUpload: Bool = false, now: Date
@@ -110,7 +111,7 @@ extension Outbox {
                 id: id, conversation: conversation, ordinal: lastOrdinal, createdAt: now, isMessage: isMessage,
                 needsUpload: needsUpload)
             if isMessage, let refusal = refusal(now) { item.state = .failed(refusal) }
-            lanes[conversation, default: []].append(item)
+            queues[conversation, default: []].append(item)
             conversations[id] = conversation
             if needsUpload { awaitingUpload.insert(id) }
             steps.touch(id)
@@ -167,12 +168,12 @@ extension Outbox {
 
     mutating func pumpAll(_ now: Date, _ steps: inout Steps) {
         isThrottled = false
-        for conversation in lanesInOrder { pumpLane(conversation, now, &steps) }
+        for conversation in queuesInOrder { pumpQueue(conversation, now, &steps) }
         pumpUploads(now, &steps)
     }
 
-    private var lanesInOrder: [ConversationID] {
-        lanes.values.compactMap { lane in lane.first { !$0.isFailed } }.sorted { $0.ordinal < $1.ordinal }.map(
+    private var queuesInOrder: [ConversationID] {
+        queues.values.compactMap { queue in queue.first { !$0.isFailed } }.sorted { $0.ordinal < $1.ordinal }.map(
             \.conversation)
     }
 }

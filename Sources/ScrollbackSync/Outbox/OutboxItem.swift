@@ -9,19 +9,19 @@ package struct OutboxItem: Equatable, Sendable, Identifiable {
         case uploading
         /// Transmitted and waiting for the answer.
         case sending
-        /// Temporarily rejected; the rest of the lane waits too.
+        /// Temporarily rejected; the rest of the queue waits too.
         case waiting(until: Date)
-        /// Permanently rejected or expired; the rest of the lane continues.
+        /// Permanently rejected or expired; the rest of the queue continues.
         case failed(ChatError)
     }
 
     /// The ID, which is the same for every retry and makes retries idempotent.
     package let id: MessageID
     package let conversation: ConversationID
-    /// The position in the lane; items with lower ordinals are sent first.
+    /// The position in the queue; items with lower ordinals are sent first.
     package let ordinal: Int64
     package let createdAt: Date
-    /// Whether the item is a message, to which the send rate applies, and not a change of one.
+    /// Whether the item sends a message, so that the send rate applies to it.
     package let isMessage: Bool
     package var state: State
     /// Whether files must be uploaded before the item is sent.
@@ -31,11 +31,11 @@ package struct OutboxItem: Equatable, Sendable, Identifiable {
     /// Whether the item was ever transmitted.
     ///
     /// From then on its submission must not change, because the server may have it.
-    package var isFrozen: Bool
+    package var wasTransmitted: Bool
 
     package init(
         id: MessageID, conversation: ConversationID, ordinal: Int64, createdAt: Date, isMessage: Bool = true,
-        state: State = .queued, needsUpload: Bool = false, attempts: Int = 0, isFrozen: Bool = false
+        state: State = .queued, needsUpload: Bool = false, attempts: Int = 0, wasTransmitted: Bool = false
     ) {
         self.id = id
         self.conversation = conversation
@@ -45,7 +45,7 @@ package struct OutboxItem: Equatable, Sendable, Identifiable {
         self.state = state
         self.needsUpload = needsUpload
         self.attempts = attempts
-        self.isFrozen = isFrozen
+        self.wasTransmitted = wasTransmitted
     }
 
     package var isFailed: Bool {

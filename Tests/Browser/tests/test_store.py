@@ -120,14 +120,14 @@ def test_the_outbox_keeps_its_order_and_its_state(run):
             const [first, second] = await outbox.outboxItems(transaction);
             const error = new ScrollbackError("forbidden", "No.", { reason: "why" });
             await outbox.saveOutboxItem(transaction, { ...first, state: { type: "failed", error }, attempts: 2 });
-            await outbox.saveOutboxItem(transaction, { ...second, state: { type: "sending" }, isFrozen: true });
+            await outbox.saveOutboxItem(transaction, { ...second, state: { type: "sending" }, wasTransmitted: true });
         });
         const items = await store.read(outbox.outboxItems);
         const replaced = await store.write(async (transaction) => [
             await outbox.replaceUnsent(transaction, "a", (submission) => submission),
             await outbox.replaceUnsent(transaction, "b", (submission) => submission)]);
         const { code, reason } = items[0].state.error;
-        return [items.map(({ id }) => id), code, reason, items[0].attempts, items[1].isFrozen, replaced];
+        return [items.map(({ id }) => id), code, reason, items[0].attempts, items[1].wasTransmitted, replaced];
     """) == [["c", "a", "b"], "forbidden", "why", 2, True, [False, True]]
 
 

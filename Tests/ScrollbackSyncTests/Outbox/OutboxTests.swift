@@ -40,20 +40,20 @@ struct OutboxTests {
         let effects = outbox.connected(now: noon)
         #expect(effects.transmit == [m1, m3])
         #expect(effects.changed.map(\.state) == [.sending, .sending])
-        #expect(effects.changed.allSatisfy { $0.isFrozen && $0.attempts == 1 })
+        #expect(effects.changed.allSatisfy { $0.wasTransmitted && $0.attempts == 1 })
         let next = outbox.answered(m1, stored(m1), now: noon, using: &random)
         #expect(next.removed == [m1])
         #expect(next.transmit == [m2])
     }
 
-    @Test("An item is frozen in the same effects that transmit it")
-    func frozenFirst() {
+    @Test("An item is recorded as transmitted in the same effects that transmit it")
+    func transmittedFirst() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
         let effects = outbox.enqueue(m1, in: swift, now: noon)
         #expect(effects.transmit == [m1])
         #expect(effects.changed.count == 1)
-        #expect(effects.changed.first?.isFrozen == true)
+        #expect(effects.changed.first?.wasTransmitted == true)
         #expect(outbox.enqueue(m1, in: swift, now: noon) == Outbox.Effects())
     }
 
@@ -140,17 +140,17 @@ struct OutboxTests {
         let effects = outbox.disconnected()
         #expect(effects.changed.map(\.id) == [m1])
         #expect(outbox[m1]?.state == .queued)
-        #expect(outbox[m1]?.isFrozen == true)
+        #expect(outbox[m1]?.wasTransmitted == true)
         #expect(outbox.connected(now: noon).transmit == [m1])
         #expect(outbox.answered(m1, stored(m1, .duplicate), now: noon, using: &random).removed == [m1])
     }
 
-    @Test("A message with an unknown outcome is frozen, so that an edit has to follow it", .history(20))
-    func frozenAfterUnknown() {
+    @Test("A message with an unknown outcome stays transmitted, so that an edit has to follow it", .history(20))
+    func transmittedAfterUnknown() {
         var outbox = busy()
         _ = outbox.disconnected()
-        #expect(outbox[m1]?.isFrozen == true)
-        #expect(outbox[m2]?.isFrozen == false)
+        #expect(outbox[m1]?.wasTransmitted == true)
+        #expect(outbox[m2]?.wasTransmitted == false)
     }
 
     @Test("A new epoch does not change the outbox", .history(17))
@@ -211,7 +211,7 @@ struct OutboxTests {
     }
 
     @Test("A message in flight can't be cancelled, and cancelling it later reports that it may be stored")
-    mutating func cancelFrozen() {
+    mutating func cancelTransmitted() {
         var outbox = busy()
         #expect(outbox.cancel(m1, now: noon).0 == .inFlight)
         _ = outbox.answered(m1, refused(.overloaded), now: noon, using: &random)

@@ -19,13 +19,13 @@ struct UploadTests {
         _ = outbox.connected(now: noon)
         let first = outbox.enqueue(ids[0], in: swift, needsUpload: true, now: noon)
         #expect(first.upload == [ids[0]] && first.transmit.isEmpty)
-        #expect(first.changed.map(\.state) == [.uploading] && first.changed.allSatisfy { !$0.isFrozen })
+        #expect(first.changed.map(\.state) == [.uploading] && first.changed.allSatisfy { !$0.wasTransmitted })
         #expect(outbox.enqueue(ids[1], in: swift, now: noon).transmit.isEmpty)
         // Another conversation does not wait.
         #expect(outbox.enqueue(ids[2], in: other, now: noon).transmit == [ids[2]])
         let done = outbox.uploaded(ids[0], .success(()), now: noon, using: &random)
         #expect(done.transmit == [ids[0]])
-        #expect(done.changed.map(\.needsUpload) == [false] && done.changed.map(\.isFrozen) == [true])
+        #expect(done.changed.map(\.needsUpload) == [false] && done.changed.map(\.wasTransmitted) == [true])
         #expect(outbox.answered(ids[0], stored(ids[0]), now: noon, using: &random).transmit == [ids[1]])
     }
 
@@ -104,7 +104,7 @@ struct UploadTests {
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
         let again = outbox.reupload(ids[0], now: noon)
         #expect(again?.upload == [ids[0]] && again?.transmit == [])
-        #expect(again?.changed.map(\.needsUpload) == [true] && again?.changed.map(\.isFrozen) == [true])
+        #expect(again?.changed.map(\.needsUpload) == [true] && again?.changed.map(\.wasTransmitted) == [true])
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
         #expect(outbox.reupload(ids[0], now: noon + Outbox.minimumReuploadInterval - 1) == nil)
         #expect(outbox.reupload(ids[0], now: noon + Outbox.minimumReuploadInterval)?.upload == [ids[0]])

@@ -146,7 +146,7 @@ extension OutboxItem: VectorEncodable {
         return [
             "id": id.vector, "conversation": conversation.vector, "ordinal": ordinal.vector,
             "createdAt": createdAt.vector, "isMessage": isMessage.vector, "state": .object(state),
-            "needsUpload": needsUpload.vector, "attempts": attempts.vector, "isFrozen": isFrozen.vector,
+            "needsUpload": needsUpload.vector, "attempts": attempts.vector, "wasTransmitted": wasTransmitted.vector,
         ]
     }
 }
@@ -178,7 +178,7 @@ extension RecordedOutbox {
                 id: id, conversation: random.pick(conversations), ordinal: ordinal,
                 createdAt: random.now - random.pick([10, Outbox.lifetime - 5, Outbox.lifetime + 1]),
                 isMessage: random.chance(80), state: state, needsUpload: random.chance(30), attempts: random.below(4),
-                isFrozen: random.flag())
+                wasTransmitted: random.flag())
         }
         let restored = (0..<random.below(4)).map { item(ids[$0], ordinal: Int64($0 + 1)) }
         var outbox = RecordedOutbox(restoring: restored, pace: random.chance(60) ? pace : nil, seed: seed)

@@ -31,7 +31,7 @@ struct OutboxRequestTests {
     ]
 
     /// Texts of the current format.
-    private static let drafts = [
+    private static let texts = [
         #"{"version":1,"request":"edit","message":"\#(id)",\#(key),\#(edit.dropFirst())"#,
         #"{"version":1,"request":"delete","messages":["\#(id)","\#(operation)"],"audience":"everyone"}"#,
         #"{"version":1,"request":"delete","messages":["\#(id)"],"audience":"me"}"#,
@@ -60,14 +60,14 @@ struct OutboxRequestTests {
     ]
     private static let scheduled = #""message":{"id":"\#(id)","type":"text","content":{"text":"a"},\#(time)}"#
     private static let time = #""sendAt":"2026-12-24T18:00:00.000Z""#
-    private static let memberDrafts = [
+    private static let memberTexts = [
         #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","role":"owner",\#(key)}"#,
         #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","mutedUntil":null,\#(key)}"#,
         #"{"version":1,"request":"removeMember","conversation":"group:g","user":"bob",\#(key)}"#,
         #"{"version":1,"request":"leave","conversation":"group:g","user":"alice",\#(key)}"#,
         #"{"version":1,"request":"schedule","conversation":"group:g",\#(scheduled)}"#,
     ]
-    private static let newDrafts = [
+    private static let newTexts = [
         #"{"version":1,"request":"putConversation",\#(key),"exists":false,\#(settings)}"#,
         #"{"version":1,"request":"putConversation",\#(key),"retentionDays":"default"}"#,
         #"{"version":1,"request":"deleteConversation"}"#,
@@ -77,36 +77,36 @@ struct OutboxRequestTests {
     ]
 
     private static let allFrames: [String] = frames + newFrames + memberFrames
-    private static let allDrafts: [String] = drafts + newDrafts + memberDrafts
+    private static let allTexts: [String] = texts + newTexts + memberTexts
 
     private static let message =
         #""id":"\#(id)","type":"text","content":{"text":"a"},"metadata":{"k":1},"priority":"low"}"#
 
     private func open(_ text: String, isMessage: Bool = false) throws -> OutboxRequest {
-        try OutboxRequest(draft: text, in: Self.group, isMessage: isMessage)
+        try OutboxRequest(storedText: text, in: Self.group, isMessage: isMessage)
     }
 
     private func frame(_ request: OutboxRequest) -> String { String(decoding: request.frame(ref: 0), as: UTF8.self) }
 
     @Test(
         "A change keeps its meaning and its stored text",
-        arguments: zip(allFrames, allDrafts))
-    func changes(frame text: String, draft: String) throws {
-        let request = try open(draft)
-        #expect(request.draft == draft)
+        arguments: zip(allFrames, allTexts))
+    func changes(frame text: String, stored: String) throws {
+        let request = try open(stored)
+        #expect(request.storedText == stored)
         #expect(frame(request) == text)
     }
 
-    @Test("A change that was stored before the format had a version opens", arguments: zip(frames, drafts))
-    func unversionedChanges(frame text: String, draft: String) throws {
-        #expect(try open(text).draft == draft)
+    @Test("A change that was stored before the format had a version opens", arguments: zip(frames, texts))
+    func unversionedChanges(frame text: String, stored: String) throws {
+        #expect(try open(text).storedText == stored)
     }
 
     @Test("A message keeps its stored text, and opens as it was stored before the format had a version")
     func messages() throws {
-        let draft = #"{"version":1,"request":"send",\#(Self.message)"#
-        #expect(try open(draft, isMessage: true).draft == draft)
-        #expect(try open("{" + Self.message, isMessage: true).draft == draft)
+        let stored = #"{"version":1,"request":"send",\#(Self.message)"#
+        #expect(try open(stored, isMessage: true).storedText == stored)
+        #expect(try open("{" + Self.message, isMessage: true).storedText == stored)
     }
 
     @Test("A text of a later version or of another request is refused")
@@ -140,7 +140,8 @@ struct OutboxRequestTests {
             let rows = try Row.fetchAll(db, sql: "SELECT id, kind, body FROM outbox ORDER BY ordinal")
             #expect(rows.map { $0["kind"] as String } == ["send", "change", "change"])
             for row in rows {
-                let request = try OutboxRequest(draft: row["body"], in: Self.group, isMessage: row["kind"] == "send")
+                let request = try OutboxRequest(
+                    storedText: row["body"], in: Self.group, isMessage: row["kind"] == "send")
                 var old = frame(request)
                 if case .send(let send) = request {
                     var writer = JSONWriter()

@@ -314,7 +314,7 @@ export class Conversation {
    */
   async #cancelUnsent(id) {
     const item = await this.core.store.read((transaction) => outboxItemOf(transaction, id));
-    if (!item?.isMessage || item.isFrozen) return false;
+    if (!item?.isMessage || item.wasTransmitted) return false;
     return await this.core.callOutbox("cancel", id) === "cancelled";
   }
 

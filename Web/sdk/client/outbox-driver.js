@@ -142,7 +142,7 @@ export class OutboxDriver {
 
   /**
    * Stores the changed items, and then transmits. An item that may have reached the server is therefore always stored
-   * as frozen.
+   * as transmitted.
    *
    * @param {OutboxEffects} effects
    * @returns {Promise<boolean>} Whether the changes were stored. If not, nothing was transmitted and the connection

@@ -153,11 +153,11 @@ export async function confirm(transaction, id, isKnown, now) {
     removeFromOutbox(transaction, id);
     return null;
   }
-  const { request: _, about: _about, ...item } = row;
+  const { request: _, about: _about, isFrozen: wasTransmitted, ...item } = row;
   const isOld = now - row.createdAt > resendAge;
   const message = "The server was restored to an earlier state and lost this message. Send it again or delete it.";
   const state = isOld ? { type: "failed", error: new ScrollbackError("expired", message) } : { type: "queued" };
-  const queued = /** @type {OutboxItem} */ ({ ...item, state });
+  const queued = /** @type {OutboxItem} */ ({ ...item, wasTransmitted, state });
   await saveOutboxItem(transaction, queued);
   return queued;
 }

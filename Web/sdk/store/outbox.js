@@ -53,9 +53,10 @@ import { outboxItem } from "../sync/outbox-item.js";
  */
 
 /**
- * A queued request in the store.
+ * A queued request in the store, in which `isFrozen` is `wasTransmitted` of the item.
  *
- * @typedef {Omit<OutboxItem, "state"> & {request: OutboxRequest, about: string | null, state: StoredState}} OutboxRow
+ * @typedef {Omit<OutboxItem, "state" | "wasTransmitted"> & {request: OutboxRequest, about: string | null,
+ *   state: StoredState, isFrozen: boolean}} OutboxRow
  */
 
 /**
@@ -72,12 +73,12 @@ const isMessageChange = ({ type }) => !["send", "schedule", "putConversation", "
  * @param {OutboxRow} row
  * @returns {OutboxItem}
  */
-function itemOf({ request: _, about: _about, state, ...fields }) {
+function itemOf({ request: _, about: _about, state, isFrozen: wasTransmitted, ...fields }) {
   if (state.type === "unconfirmed") throw new ScrollbackError("local-storage", "The outbox is damaged.");
   const current = /** @type {OutboxItem["state"]} */ (
     state.type === "failed" ? { type: "failed", error: ScrollbackError.from(state.problem) } : state
   );
-  return { ...fields, state: current };
+  return { ...fields, wasTransmitted, state: current };
 }
 
 /**
@@ -210,8 +211,9 @@ export async function insertIntoOutbox(transaction, { id, conversation, request,
     ordinal = row.ordinal + 1;
     return false;
   });
-  const item = outboxItem({ id, conversation, ordinal, createdAt: now, isMessage: request.type === "send" });
-  transaction.put("outbox", { ...item, ...others, request, about });
+  const isMessage = request.type === "send";
+  const { wasTransmitted: isFrozen, ...item } = outboxItem({ id, conversation, ordinal, createdAt: now, isMessage });
+  transaction.put("outbox", { ...item, isFrozen, ...others, request, about });
 }
 
 /**
@@ -220,11 +222,11 @@ export async function insertIntoOutbox(transaction, { id, conversation, request,
  * @param {Transaction} transaction
  * @param {OutboxItem} item
  */
-export async function saveOutboxItem(transaction, { id, state, attempts, isFrozen, needsUpload }) {
+export async function saveOutboxItem(transaction, { id, state, attempts, wasTransmitted, needsUpload }) {
   const row = await transaction.get("outbox", id);
   if (!row) return;
   const stored = state.type === "failed" ? { type: "failed", problem: state.error.toJSON() } : state;
-  transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
+  transaction.put("outbox", { ...row, state: stored, attempts, isFrozen: wasTransmitted, needsUpload });
 }
 
 /**

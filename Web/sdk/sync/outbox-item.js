@@ -10,8 +10,8 @@
  * - `queued`: waiting for its turn
  * - `uploading`: the files are being uploaded
  * - `sending`: transmitted and waiting for the answer
- * - `waiting`: temporarily rejected; the rest of the lane waits too
- * - `failed`: permanently rejected or expired; the rest of the lane continues
+ * - `waiting`: temporarily rejected; the rest of the queue waits too
+ * - `failed`: permanently rejected or expired; the rest of the queue continues
  *
  * @typedef {{ type: "queued" } | { type: "uploading" } | { type: "sending" } | { type: "waiting", until: number }
  *   | { type: "failed", error: ScrollbackError }} OutboxState
@@ -24,15 +24,15 @@
  * @typedef {object} OutboxItem
  * @property {MessageID} id The ID, which is the same for every retry and makes retries idempotent.
  * @property {ConversationID} conversation
- * @property {number} ordinal The position in the lane; items with lower ordinals are sent first.
+ * @property {number} ordinal The position in the queue; items with lower ordinals are sent first.
  * @property {number} createdAt The time in milliseconds since 1970.
- * @property {boolean} isMessage Whether the item is a message, to which the send rate applies, and not a change of one.
+ * @property {boolean} isMessage Whether the item sends a message, so that the send rate applies to it.
  * @property {OutboxState} state
  * @property {boolean} needsUpload Whether files must be uploaded before the item is sent.
  * @property {number} attempts The number of transmissions; before the upload is complete, the number of upload
  *   attempts.
- * @property {boolean} isFrozen Whether the item was ever transmitted. From then on its submission must not change,
- *   because the server may have it.
+ * @property {boolean} wasTransmitted Whether the item was ever transmitted. From then on its submission must not
+ *   change, because the server may have it.
  */
 
 /**
@@ -46,6 +46,6 @@ export const outboxItem = (fields) => ({
   state: { type: "queued" },
   needsUpload: false,
   attempts: 0,
-  isFrozen: false,
+  wasTransmitted: false,
   ...fields,
 });

@@ -65,14 +65,14 @@ const queued = Object.freeze({ type: "queued" });
 /**
  * The state machine for messages and changes that the server has not acknowledged yet.
  *
- * Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
+ * Each conversation has a queue, in which items are sent in order and one at a time. An item keeps its ID until the
  * server answers, and messages respect the send rate.
  *
  * The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
- * regardless of earlier items in the lane.
+ * regardless of earlier items in the queue.
  *
  * The input is events and the output is {@link OutboxEffects}. The caller must store `changed` and `removed` before it
- * transmits anything. An item that may have reached the server is therefore always stored as frozen.
+ * transmits anything. An item that may have reached the server is therefore always stored as transmitted.
  */
 export class Outbox {
   /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
@@ -87,7 +87,7 @@ export class Outbox {
    *
    * @type {Map<ConversationID, OutboxItem[]>}
    */
-  #lanes = new Map();
+  #queues = new Map();
   /** @type {Map<MessageID, ConversationID>} */
   #conversations = new Map();
   #lastOrdinal = 0;
@@ -135,26 +135,23 @@ export class Outbox {
       if (pace.excess === "fails") this.#acceptance = this.#pace.copy();
     }
     for (const item of items) this.#adopt(item);
-    for (const lane of this.#lanes.values()) lane.sort(byOrdinal);
+    for (const queue of this.#queues.values()) queue.sort(byOrdinal);
   }
 
   /** @param {OutboxItem} item */
   #adopt(item) {
     const isInterrupted = item.state.type === "sending" || item.state.type === "uploading";
     if (item.needsUpload) this.#awaitingUpload.add(item.id);
-    this.#lane(item.conversation).push(isInterrupted ? { ...item, state: queued } : item);
+    this.#queue(item.conversation).push(isInterrupted ? { ...item, state: queued } : item);
     this.#conversations.set(item.id, item.conversation);
     this.#lastOrdinal = Math.max(this.#lastOrdinal, item.ordinal);
   }
 
   /** @param {ConversationID} conversation */
-  #lane(conversation) {
-    let lane = this.#lanes.get(conversation);
-    if (lane === undefined) {
-      lane = [];
-      this.#lanes.set(conversation, lane);
-    }
-    return lane;
+  #queue(conversation) {
+    const queue = this.#queues.get(conversation) ?? [];
+    this.#queues.set(conversation, queue);
+    return queue;
   }
 
   /**
@@ -165,7 +162,7 @@ export class Outbox {
   restore(item) {
     if (this.#conversations.has(item.id)) return;
     this.#adopt(item);
-    this.#lane(item.conversation).sort(byOrdinal);
+    this.#queue(item.conversation).sort(byOrdinal);
   }
 
   get isEmpty() {
@@ -174,7 +171,7 @@ export class Outbox {
 
   /** All items in the order they were queued. */
   get items() {
-    return [...this.#lanes.values()].flat().sort(byOrdinal);
+    return [...this.#queues.values()].flat().sort(byOrdinal);
   }
 
   /**
@@ -186,13 +183,13 @@ export class Outbox {
   get(id) {
     const conversation = this.#conversations.get(id);
     if (conversation === undefined) return null;
-    return this.#lanes.get(conversation)?.find((item) => item.id === id) ?? null;
+    return this.#queues.get(conversation)?.find((item) => item.id === id) ?? null;
   }
 
   // Queueing
 
   /**
-   * Queues an item at the end of its conversation's lane. An ID that is already queued is ignored.
+   * Queues an item at the end of its conversation's queue. An ID that is already queued is ignored.
    *
    * @param {MessageID} id
    * @param {ConversationID} conversation
@@ -215,7 +212,7 @@ export class Outbox {
         needsUpload,
         state: refusal === null ? queued : { type: "failed", error: refusal },
       });
-      this.#lane(conversation).push(item);
+      this.#queue(conversation).push(item);
       this.#conversations.set(id, conversation);
       if (needsUpload) this.#awaitingUpload.add(id);
       steps.touched.add(id);
@@ -302,7 +299,7 @@ export class Outbox {
    * Handles the server's answer for an item, from this connection or an earlier one.
    *
    * A success is always accepted. An error counts only while the item is in flight. After a temporary error, the item
-   * stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an error:
+   * stays at the head of its queue, so that no other item overtakes it. A request without an answer is not an error:
    * {@link Outbox.disconnected} queues the item again.
    *
    * @param {MessageID} id
@@ -417,7 +414,7 @@ export class Outbox {
     if (item.state.type === "uploading") steps.stopUpload.push(id);
     this.#remove(id, steps);
     this.#pump(item.conversation, now, steps);
-    return { cancellation: item.isFrozen ? "mayHaveBeenStored" : "cancelled", effects: this.#effects(steps) };
+    return { cancellation: item.wasTransmitted ? "mayHaveBeenStored" : "cancelled", effects: this.#effects(steps) };
   }
 
   // Steps
@@ -437,20 +434,24 @@ export class Outbox {
     };
   }
 
+  /** The first item of each queue that did not fail. */
+  get #heads() {
+    return [...this.#queues.values()].map((queue) => queue.find((item) => !isFailed(item)));
+  }
+
   /**
    * The time when the first waiting item can continue; `null` if none waits.
    *
-   * Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
+   * Queues wait for the delay of their last error, uploads for their retry, and messages for the send rate.
    *
    * @returns {number | null}
    */
   get wakeAt() {
     if (!this.isConnected) return null;
-    const heads = [...this.#lanes.values()].map((lane) => lane.find((item) => !isFailed(item)));
     const uploads = [...this.#awaitingUpload].map((id) => this.get(id));
     /** @type {number[]} */
     const times = [];
-    for (const item of [...heads, ...uploads]) if (item?.state.type === "waiting") times.push(item.state.until);
+    for (const item of [...this.#heads, ...uploads]) if (item?.state.type === "waiting") times.push(item.state.until);
     if (this.#isThrottled && this.#pace !== null && this.#pace.filledAt !== null) {
       times.push(this.#pace.filledAt + this.#pace.wait());
     }
@@ -464,11 +465,11 @@ export class Outbox {
    */
   #update(id, change, steps) {
     const conversation = this.#conversations.get(id);
-    const lane = conversation === undefined ? [] : this.#lane(conversation);
-    const index = lane.findIndex((item) => item.id === id);
-    const item = lane[index];
+    const queue = conversation === undefined ? [] : this.#queue(conversation);
+    const index = queue.findIndex((item) => item.id === id);
+    const item = queue[index];
     if (item === undefined) return;
-    lane[index] = { ...item, ...change };
+    queue[index] = { ...item, ...change };
     steps.touched.add(id);
   }
 
@@ -480,16 +481,16 @@ export class Outbox {
     const conversation = this.#conversations.get(id);
     if (conversation === undefined) return;
     this.#conversations.delete(id);
-    const rest = this.#lane(conversation).filter((item) => item.id !== id);
-    if (rest.length > 0) this.#lanes.set(conversation, rest);
-    else this.#lanes.delete(conversation);
+    const rest = this.#queue(conversation).filter((item) => item.id !== id);
+    if (rest.length > 0) this.#queues.set(conversation, rest);
+    else this.#queues.delete(conversation);
     this.#awaitingUpload.delete(id);
     this.#reuploadedAt.delete(id);
     steps.removed.push(id);
   }
 
   /**
-   * Continues a lane after an event.
+   * Continues a queue after an event.
    *
    * @param {ConversationID} conversation
    * @param {number} now
@@ -500,7 +501,7 @@ export class Outbox {
     if (this.#isThrottled) {
       this.#pumpAll(now, steps);
     } else {
-      this.#pumpLane(conversation, now, steps);
+      this.#pumpQueue(conversation, now, steps);
       this.#pumpUploads(now, steps);
     }
   }
@@ -511,9 +512,8 @@ export class Outbox {
    */
   #pumpAll(now, steps) {
     this.#isThrottled = false;
-    const heads = [...this.#lanes.values()].map((lane) => lane.find((item) => !isFailed(item)));
-    const inOrder = heads.filter((item) => item !== undefined).sort(byOrdinal);
-    for (const { conversation } of inOrder) this.#pumpLane(conversation, now, steps);
+    const heads = this.#heads.filter((item) => item !== undefined).sort(byOrdinal);
+    for (const { conversation } of heads) this.#pumpQueue(conversation, now, steps);
     this.#pumpUploads(now, steps);
   }
 
@@ -537,18 +537,18 @@ export class Outbox {
   }
 
   /**
-   * Transmits the first item of a lane if it is due and nothing in the lane is in flight.
+   * Transmits the first item of a queue if it is due and nothing in the queue is in flight.
    *
    * @param {ConversationID} conversation
    * @param {number} now
    * @param {Steps} steps
    */
-  #pumpLane(conversation, now, steps) {
+  #pumpQueue(conversation, now, steps) {
     if (!this.isConnected) return;
     for (;;) {
-      const lane = this.#lanes.get(conversation) ?? [];
-      const head = lane.find((item) => !isFailed(item));
-      if (head === undefined || head.needsUpload || lane.some((item) => item.state.type === "sending")) return;
+      const queue = this.#queues.get(conversation) ?? [];
+      const head = queue.find((item) => !isFailed(item));
+      if (head === undefined || head.needsUpload || queue.some((item) => item.state.type === "sending")) return;
       if (head.state.type === "waiting" && now < head.state.until) return;
       if (now - head.createdAt > Outbox.lifetime) {
         const message = "The message was queued more than 180 days ago; send it as a new message.";
@@ -559,8 +559,7 @@ export class Outbox {
         this.#isThrottled = true;
         return;
       }
-      const change = { attempts: head.attempts + 1, isFrozen: true, state: /** @type {const} */ ({ type: "sending" }) };
-      this.#update(head.id, change, steps);
+      this.#update(head.id, { attempts: head.attempts + 1, wasTransmitted: true, state: { type: "sending" } }, steps);
       steps.transmit.push(head.id);
     }
   }

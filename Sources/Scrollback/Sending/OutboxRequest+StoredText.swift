@@ -8,17 +8,17 @@ extension OutboxRequest {
     /// The version of the format.
     ///
     /// A version that older SDKs misread gets the next number, and the SDK still reads all earlier ones.
-    private static let draftVersion: Int64 = 1
+    private static let formatVersion: Int64 = 1
 
     /// Returns the text to store for a message to send.
-    static func draft(of submission: Submission) -> String {
-        draft("send") { submission.writeMembers(to: &$0) }
+    static func storedText(of submission: Submission) -> String {
+        storedText("send") { submission.writeMembers(to: &$0) }
     }
 
-    private static func draft(_ kind: String, _ members: (inout JSONWriter) -> Void) -> String {
+    private static func storedText(_ kind: String, _ members: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.field("version", draftVersion)
+            writer.field("version", formatVersion)
             writer.field("request", kind)
             members(&writer)
         }
@@ -26,30 +26,30 @@ extension OutboxRequest {
     }
 
     /// The text to store.
-    var draft: String {
+    var storedText: String {
         switch self {
-        case .send(let request): Self.draft(of: request.submission)
+        case .send(let request): Self.storedText(of: request.submission)
         case .edit(let request):
-            Self.draft("edit") { writer in
+            Self.storedText("edit") { writer in
                 writer.field("message", request.id)
                 writer.field("operation", request.operation)
                 request.edit.writeMembers(to: &writer)
             }
         case .delete(let request):
-            Self.draft("delete") { writer in
+            Self.storedText("delete") { writer in
                 writer.key("messages")
                 writer.array(request.ids) { $0.value($1.description) }
                 writer.field("audience", request.audience.rawValue)
             }
         case .addAction(let request):
-            Self.draft("addAction") { writer in
+            Self.storedText("addAction") { writer in
                 writer.field("message", request.id)
                 writer.field("operation", request.operation)
                 writer.field("action", request.action.type)
                 writer.field("value", request.action.value)
             }
         case .removeAction(let request):
-            Self.draft("removeAction") { writer in
+            Self.storedText("removeAction") { writer in
                 writer.field("message", request.id)
                 writer.field("operation", request.operation)
                 switch request.action {
@@ -60,32 +60,32 @@ extension OutboxRequest {
                 }
             }
         case .clear(let request):
-            Self.draft("clear") { writer in
+            Self.storedText("clear") { writer in
                 writer.field("seq", request.seq)
                 writer.field("epoch", request.epoch)
             }
         case .schedule(let request):
-            Self.draft("schedule") { request.writeMembers(to: &$0) }
+            Self.storedText("schedule") { request.writeMembers(to: &$0) }
         case .changeThread(let request):
-            Self.draft("changeThread") { writer in
+            Self.storedText("changeThread") { writer in
                 writer.field("message", request.thread)
                 request.change.writeMembers(to: &writer)
             }
         case .putConversation(let request):
-            Self.draft("putConversation") { writer in
+            Self.storedText("putConversation") { writer in
                 writer.field("operation", request.operation)
                 writer.field("exists", request.exists)
                 request.settings.writeMembers(to: &writer)
             }
-        case .deleteConversation: Self.draft("deleteConversation") { _ in }
+        case .deleteConversation: Self.storedText("deleteConversation") { _ in }
         case .putMember(let request):
-            Self.draft("putMember") { request.writeMembers(to: &$0) }
+            Self.storedText("putMember") { request.writeMembers(to: &$0) }
         case .removeMember(let request):
-            Self.draft("removeMember") { request.writeMembers(to: &$0) }
+            Self.storedText("removeMember") { request.writeMembers(to: &$0) }
         case .leave(let request):
-            Self.draft("leave") { request.writeMembers(to: &$0) }
+            Self.storedText("leave") { request.writeMembers(to: &$0) }
         case .putUser(let request):
-            Self.draft("putUser") { writer in
+            Self.storedText("putUser") { writer in
                 writer.field("user", request.user)
                 request.change.writeMembers(to: &writer)
             }
@@ -96,83 +96,85 @@ extension OutboxRequest {
     ///
     /// - Parameter isMessage: Whether the row is a message to send. Only texts without a version need it.
     /// - Throws: `local-storage` for a text of a later version, or one that is no request of the outbox.
-    init(draft text: String, in conversation: ConversationID, isMessage: Bool) throws(ChatError) {
+    init(storedText text: String, in conversation: ConversationID, isMessage: Bool) throws(ChatError) {
         var reader = JSONReader(text)
-        let draft = DraftReader(members: try JSONMembers(&reader))
-        guard let version = try draft.optional("version", { (value) throws(ChatError) in try value.integer() }) else {
+        let members = StoredTextReader(members: try JSONMembers(&reader))
+        guard let version = try members.optional("version", { (value) throws(ChatError) in try value.integer() }) else {
             try self.init(unversioned: text, in: conversation, isMessage: isMessage)
             return
         }
-        guard version == Self.draftVersion else {
+        guard version == Self.formatVersion else {
             throw ChatError(
                 .localStorage,
                 "The outbox has a request of version \(version), but this SDK reads versions up to "
-                    + "\(Self.draftVersion). Update the app.")
+                    + "\(Self.formatVersion). Update the app.")
         }
-        let kind = try draft.text("request")
+        let kind = try members.text("request")
         switch kind {
         case "send": self = try Self.send(text, in: conversation)
         case "edit":
             self = .edit(
                 EditMessage(
-                    conversation: conversation, id: try draft.message(), edit: try draft.edit(),
-                    operation: try draft.operation()))
+                    conversation: conversation, id: try members.message(), edit: try members.edit(),
+                    operation: try members.operation()))
         case "delete":
-            let ids = try draft.required("messages") { (value) throws(ChatError) in
+            let ids = try members.required("messages") { (value) throws(ChatError) in
                 try value.list("messages", limit: .max) { (id) throws(ChatError) in try id.messageID() }
             }
-            let audience = try DeletionAudience(rawValue: draft.text("audience")).required("audience")
+            let audience = try DeletionAudience(rawValue: members.text("audience")).required("audience")
             self = .delete(DeleteMessages(conversation: conversation, ids: ids, audience: audience))
         case "addAction":
-            let action = ActionContent(type: try draft.text("action"), value: try draft.text("value"))
+            let action = ActionContent(type: try members.text("action"), value: try members.text("value"))
             self = .addAction(
                 AddAction(
-                    conversation: conversation, id: try draft.message(), action: action,
-                    operation: try draft.operation()))
+                    conversation: conversation, id: try members.message(), action: action,
+                    operation: try members.operation()))
         case "removeAction":
-            let time = try draft.optional("timetoken") { (value) throws(ChatError) in try value.timetoken() }
+            let time = try members.optional("timetoken") { (value) throws(ChatError) in try value.timetoken() }
             let action: ActionReference =
-                if let time { .at(time) } else { .own(type: try draft.text("action"), value: try draft.text("value")) }
+                if let time { .at(time) } else {
+                    .own(type: try members.text("action"), value: try members.text("value"))
+                }
             self = .removeAction(
                 RemoveAction(
-                    conversation: conversation, id: try draft.message(), action: action,
-                    operation: try draft.operation()))
+                    conversation: conversation, id: try members.message(), action: action,
+                    operation: try members.operation()))
         case "clear":
-            let seq = try draft.required("seq") { (value) throws(ChatError) in try value.integer() }
-            let epoch = try draft.required("epoch") { (value) throws(ChatError) in try value.epoch() }
+            let seq = try members.required("seq") { (value) throws(ChatError) in try value.integer() }
+            let epoch = try members.required("epoch") { (value) throws(ChatError) in try value.epoch() }
             self = .clear(ClearConversation(conversation: conversation, seq: seq, epoch: epoch))
         case "schedule":
-            var reader = draft.reader
+            var reader = members.reader
             self = .schedule(try ScheduleMessage(from: &reader))
         case "changeThread":
-            let isFollowed = try draft.optional("followed") { (value) throws(ChatError) in try value.bool() }
-            let seq = try draft.optional("seq") { (value) throws(ChatError) in try value.integer() }
-            let epoch = try draft.optional("epoch") { (value) throws(ChatError) in try value.epoch() }
+            let isFollowed = try members.optional("followed") { (value) throws(ChatError) in try value.bool() }
+            let seq = try members.optional("seq") { (value) throws(ChatError) in try value.integer() }
+            let epoch = try members.optional("epoch") { (value) throws(ChatError) in try value.epoch() }
             var change = ThreadChange(isFollowed: isFollowed)
             if let seq, let epoch { change.read = EpochPosition(seq: seq, epoch: epoch) }
             self = .changeThread(
-                ChangeThread(conversation: conversation, thread: try draft.message(), change))
+                ChangeThread(conversation: conversation, thread: try members.message(), change))
         case "putConversation":
-            let exists = try draft.optional("exists") { (value) throws(ChatError) in try value.bool() }
-            var reader = draft.reader
+            let exists = try members.optional("exists") { (value) throws(ChatError) in try value.bool() }
+            var reader = members.reader
             self = .putConversation(
                 PutConversation(
                     conversation: conversation.administered, settings: try ConversationSettings(from: &reader),
-                    exists: exists, operation: try draft.operation()))
+                    exists: exists, operation: try members.operation()))
         case "deleteConversation":
             self = .deleteConversation(DeleteConversation(conversation: conversation.administered))
         case "putMember":
-            var reader = draft.reader
+            var reader = members.reader
             self = .putMember(try PutMember(from: &reader))
         case "removeMember":
-            var reader = draft.reader
+            var reader = members.reader
             self = .removeMember(try RemoveMember(from: &reader))
         case "leave":
-            var reader = draft.reader
+            var reader = members.reader
             self = .leave(try RemoveMember(from: &reader))
         case "putUser":
-            let user = try draft.required("user") { (value) throws(ChatError) in try value.user() }
-            var reader = draft.reader
+            let user = try members.required("user") { (value) throws(ChatError) in try value.user() }
+            var reader = members.reader
             self = .putUser(PutUser(user: user, try ProfileChange(from: &reader)))
         default: throw Self.unknown(kind)
         }
@@ -217,7 +219,7 @@ extension OutboxRequest {
 }
 
 /// Reads the members of a stored request.
-private struct DraftReader {
+private struct StoredTextReader {
     let members: JSONMembers
 
     /// A reader of parameters, for requests that are stored under the names of their parameters.
