@@ -27,7 +27,9 @@ public struct ConversationRow: Hashable, Identifiable, Sendable {
     public let unread: Int64
     /// Whether unread messages mention the user.
     public let hasMention: Bool
-    /// Whether the conversation is unread: it has unread messages, or the user marked it.
+    /// Whether the conversation is unread: it has unread messages or mentions, or the user marked it.
+    ///
+    /// A message that doesn't count as unread can mention the user.
     public let isUnread: Bool
     /// Whether the user muted the conversation.
     public let isMuted: Bool
@@ -40,7 +42,7 @@ public struct ConversationRow: Hashable, Identifiable, Sendable {
         date = entry.lastMessage?.sentAt
         unread = entry.unread
         hasMention = entry.mentions > 0
-        isUnread = entry.unread > 0 || entry.isMarkedUnread
+        isUnread = unread > 0 || hasMention || entry.isMarkedUnread
         isMuted = entry.isMuted
         isPinned = entry.isPinned
         if !typing.isEmpty {

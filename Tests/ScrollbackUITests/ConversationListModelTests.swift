@@ -43,6 +43,20 @@ struct ConversationListModelTests {
         await server.close()
     }
 
+    @Test("A row with a mention is unread, even if the message does not count as unread")
+    func uncountedMention() async throws {
+        let server = try TestServer(users: ["bob"])
+        try await server.makeGroup("swift", members: ["bob", "alice"])
+        let group = try await server.client("bob").conversation(.group("swift"))
+        _ = try await group.send(
+            .text("@alice"), mentioning: .users(["alice"]), traits: MessageTraits(countsUnread: false)
+        ).waitUntilSent()
+        let model = ConversationListModel(try await server.client("alice"))
+        try await shows { model.rows.first?.hasMention == true }
+        #expect(model.rows[0].unread == 0 && model.rows[0].isUnread)
+        await server.close()
+    }
+
     @Test("The list loads another page when its last row appears")
     func pages() async throws {
         let server = try TestServer()

@@ -77,10 +77,10 @@ extension ConversationRow {
     /// The time of the last message; empty without one.
     var time: String { date?.formatted(date: .abbreviated, time: .shortened) ?? "" }
 
-    /// The number of unread messages, or a dot if the user marked the conversation as unread.
+    /// The number of unread messages, or a dot if the conversation is unread without them.
     var badge: String { unread > 0 ? "\(unread)" : "•" }
     /// The badge in words, for VoiceOver.
-    var badgeTitle: String { unread > 0 ? "Unread: \(unread)" : "Marked as unread" }
+    var badgeTitle: String { unread > 0 ? "Unread: \(unread)" : hasMention ? "Unread" : "Marked as unread" }
     var muteTitle: String { isMuted ? "Unmute" : "Mute" }
     var pinTitle: String { isPinned ? "Unpin" : "Pin" }
 }
