@@ -17,12 +17,29 @@ extension LocalReader {
             WHERE id IN (SELECT conversation FROM outbox WHERE subject = 'deletion' AND state <> 'failed'))
         """
 
-    /// A condition for conversations that no queued request leaves.
-    static let isStaying = """
-        isMember AND number NOT IN (
+    /// Returns a condition for conversations whose member the user is, and that no queued request leaves.
+    ///
+    /// - Parameter row: The table of the conversations, or its alias.
+    static func isStaying(_ row: String = "conversation") -> String {
+        """
+        \(row).isMember AND \(row).number NOT IN (
             SELECT number FROM conversation
             WHERE id IN (SELECT conversation FROM outbox WHERE subject = 'leaving' AND state <> 'failed'))
         """
+    }
+
+    /// Returns the columns of the shown unread counts, which are 0 if the user is not a member or leaves.
+    ///
+    /// - Parameter row: The table of the conversations, or its alias.
+    static func shownCounts(of row: String = "conversation") -> String {
+        "iif(\(isStaying(row)), \(row).unread, 0), iif(\(isStaying(row)), \(row).mentions, 0)"
+    }
+
+    /// A condition for conversations of the kinds that the list of recents shows.
+    static let hasRecents: String = {
+        let others = ConversationKind.allCases.filter { !$0.traits.hasRecents }.map { "'\($0.rawValue)'" }
+        return "kind NOT IN (\(others.joined(separator: ", ")))"
+    }()
 
     /// Returns the queued changes of a subject, in order, with their conversations.
     func queued(
@@ -79,11 +96,11 @@ extension LocalWriter {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT name, avatar FROM conversation WHERE number = ?"),
             arguments: [entry.number])
-        let sealed = EncryptedRow.conversation(id)
+        let rowID = EncryptedRow.conversation(id)
         entry.value.rename(
             to: RecentEntry.Profile(
-                name: try row.flatMap { try reader.text($0[0], "name", of: sealed) }.changed(to: settings.name),
-                avatar: try row.flatMap { try reader.text($0[1], "avatar", of: sealed) }.changed(to: settings.avatar)))
+                name: try row.flatMap { try reader.text($0[0], "name", of: rowID) }.changed(to: settings.name),
+                avatar: try row.flatMap { try reader.text($0[1], "avatar", of: rowID) }.changed(to: settings.avatar)))
         try save(entry)
     }
 

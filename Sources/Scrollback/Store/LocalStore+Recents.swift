@@ -32,10 +32,8 @@ extension LocalReader {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
-    /// The counts are 0 if the user is not a member.
     private static let recentColumns = """
-        number, id, name, avatar, iif(\(isStaying), unread, 0), iif(\(isStaying), mentions, 0), isMuted, isPinned, \
-        isMarkedUnread, epoch, lastSeq, hidesLast, \
+        number, id, name, avatar, \(shownCounts()), isMuted, isPinned, isMarkedUnread, epoch, lastSeq, hidesLast, \
         sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, \
         mutedUntil, notifications, peerDeliveredSeq
         """
@@ -50,7 +48,7 @@ extension LocalReader {
             sql += " AND kind IN (\(kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
         }
         if let isMuted = filter.isMuted { sql += isMuted ? " AND isMuted" : " AND NOT isMuted" }
-        if filter.isUnread { sql += " AND (\(Self.isStaying) AND (unread > 0 OR mentions > 0) OR isMarkedUnread)" }
+        if filter.isUnread { sql += " AND (\(Self.isStaying()) AND (unread > 0 OR mentions > 0) OR isMarkedUnread)" }
         if let place {
             sql += " AND (isPinned, sortTime, number) < (?, ?, ?)"
             arguments += [place.isPinned, place.sortTime, place.number]
@@ -86,9 +84,9 @@ extension LocalReader {
         let id = try ConversationID(row[1] as String)
         let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
         let hidesLast: Bool = row[11]
-        let sealed = EncryptedRow.conversation(id)
+        let rowID = EncryptedRow.conversation(id)
         var recent = RecentConversation(
-            id: id, name: try text(row[2], "name", of: sealed), avatar: try text(row[3], "avatar", of: sealed),
+            id: id, name: try text(row[2], "name", of: rowID), avatar: try text(row[3], "avatar", of: rowID),
             lastMessage: try hidesLast
                 ? nil : epoch.flatMap { try lastMessage(row[0], row[10], in: id, epoch: $0, excluding: types) },
             unread: row[4], mentions: row[5], isMuted: row[6],
@@ -96,7 +94,7 @@ extension LocalReader {
             isMarkedUnread: row[8],
             peerReadSeq: row[15], peerDeliveredSeq: row[19], isFrozen: row[16], mute: Mute(stored: row[17]),
             draft: try text(row[14], "body", of: .draft(id)).flatMap { try? Draft(stored: $0) },
-            localExtension: try text(row[13], "extension", of: sealed).map { RawJSON(known: $0) },
+            localExtension: try text(row[13], "extension", of: rowID).map { RawJSON(known: $0) },
             place: .init(isPinned: row[7], sortTime: row[12], number: row[0]))
         if let settings = queued[id] { recent.apply(settings) }
         return recent
@@ -131,7 +129,7 @@ extension LocalReader {
                 sql: """
                     SELECT kind, isMuted, sum(unread), sum(mentions) FROM conversation
                     WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0) AND \(Self.isKept)
-                        AND \(Self.isStaying)
+                        AND \(Self.isStaying())
                     GROUP BY kind, isMuted
                     """))
         while let row = try rows.next() {

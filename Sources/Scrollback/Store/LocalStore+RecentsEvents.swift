@@ -44,10 +44,10 @@ extension LocalStore {
     ]
     /// The columns whose change causes an event.
     ///
-    /// Membership itself is not shown: it only affects the unread count.
+    /// Membership itself is not shown: it only affects the unread counts.
     private static func eventColumns(of row: String) -> String {
         let shown = watchedColumns.filter { $0 != "isMember" }.map { "\(row).\($0)" }
-        return (shown + ["iif(\(row).isMember, \(row).unread, 0)"]).joined(separator: ", ")
+        return (shown + [LocalReader.shownCounts(of: row)]).joined(separator: ", ")
     }
     private static let watched = watchedColumns.joined(separator: ", ")
 

@@ -60,7 +60,7 @@ extension LocalReader {
             db,
             sql: """
                 SELECT id FROM conversation
-                WHERE certainty > 0 AND isMember AND epoch IS NOT NULL AND kind <> 'room' AND pendingReadSeq IS NULL
+                WHERE certainty > 0 AND isMember AND epoch IS NOT NULL AND \(Self.hasRecents) AND pendingReadSeq IS NULL
                     AND (kind = 'community' OR replayed >= head AND rev >= latestRev)
                 """
         ).map { try ConversationID($0) }
@@ -72,7 +72,8 @@ extension LocalReader {
             db.cachedStatement(
                 sql: """
                     SELECT id FROM conversation
-                    WHERE (unread > 0 OR mentions > 0 OR isMarkedUnread OR certainty > 0) AND kind <> 'room'
+                    WHERE (unread > 0 OR mentions > 0 OR isMarkedUnread OR certainty > 0)
+                        AND \(Self.hasRecents)
                         AND (?1 IS NULL OR kind = ?1)
                     """), arguments: [kind?.rawValue]
         ).map { try ConversationID($0) }
