@@ -37,16 +37,6 @@ extension String {
     }
 }
 
-extension Sequence<UInt8> {
-    /// The bytes in lower-case hexadecimal.
-    var hexadecimal: String {
-        reduce(into: "") { text, byte in
-            if byte < 16 { text += "0" }
-            text += String(byte, radix: 16)
-        }
-    }
-}
-
 /// Encodes a dictionary of strings as a JSON object.
 func jsonObject(_ texts: [String: String]) -> String {
     let encoder = JSONEncoder()

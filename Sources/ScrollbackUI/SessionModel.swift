@@ -114,11 +114,11 @@ public final class SessionModel {
     /// Returns a directory of its own for each server and user.
     private static func store(of user: UserID, on server: URL, in folder: URL) -> URL {
         // Hexadecimal digits stay distinct on file systems that ignore case. A name has at most 255 bytes there.
-        var digits = "\(server.absoluteString) \(user)".utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }[...]
+        var digits = "\(server.absoluteString) \(user)".utf8.hexadecimal[...]
         var store = folder
         while !digits.isEmpty {
-            store.append(component: digits.prefix(100).joined())
-            digits = digits.dropFirst(100)
+            store.append(component: String(digits.prefix(200)))
+            digits = digits.dropFirst(200)
         }
         return store.appending(component: "store")
     }

@@ -280,15 +280,6 @@ package struct LocalFiles: Sendable {
     }
 }
 
-extension Digest {
-    fileprivate var hexadecimal: String {
-        map { byte in
-            let text = String(byte, radix: 16)
-            return text.count == 1 ? "0" + text : text
-        }.joined()
-    }
-}
-
 /// The files that were written but have no row yet, which eviction skips.
 private final class Pins: Sendable {
     private let counts = Mutex<[String: Int]>([:])

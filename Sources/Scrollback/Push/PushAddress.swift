@@ -26,12 +26,7 @@ public struct PushAddress: Hashable, Sendable {
     ///   - isDevelopment: Whether the app is signed for development, so that its token belongs to the sandbox
     ///     environment.
     public static func apns(_ token: Data, topic: String? = nil, isDevelopment: Bool = false) -> PushAddress {
-        let digits = Array("0123456789abcdef")
-        let text = token.reduce(into: "") { text, byte in
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return PushAddress(service: .apns, token: text, topic: topic, isDevelopment: isDevelopment)
+        PushAddress(service: .apns, token: token.hexadecimal, topic: topic, isDevelopment: isDevelopment)
     }
 
     /// Returns the address for a registration token of Firebase Cloud Messaging.

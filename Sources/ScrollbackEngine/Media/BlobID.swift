@@ -34,21 +34,11 @@ package struct BlobID: Hashable, Sendable {
         default: nil
         }
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 }
 
 extension BlobID: CustomStringConvertible, Comparable {
     /// The hexadecimal representation.
-    package var description: String {
-        String(unsafeUninitializedCapacity: 64) { text in
-            for (index, byte) in bytes.enumerated() {
-                text[2 * index] = Self.digits[Int(byte >> 4)]
-                text[2 * index + 1] = Self.digits[Int(byte & 15)]
-            }
-            return 64
-        }
-    }
+    package var description: String { bytes.hexadecimal }
 
     package static func < (a: BlobID, b: BlobID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
 }

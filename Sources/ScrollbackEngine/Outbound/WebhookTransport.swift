@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import ScrollbackModel
 
 /// Sends webhook requests, so that the engine does not depend on a network library.
 package protocol WebhookTransport: Sendable {
@@ -34,8 +35,7 @@ package struct WebhookRequest: Sendable {
         var code = HMAC<SHA256>(key: SymmetricKey(data: Data(secret.utf8)))
         code.update(data: Data((time + ".").utf8))
         code.update(data: Data(body))
-        return "t=\(time),v1="
-            + code.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return "t=\(time),v1=\(code.finalize().hexadecimal)"
     }
 }
 

@@ -95,12 +95,3 @@ package struct BackupManifest: Codable, Sendable {
         return manifest
     }
 }
-
-extension Sequence<UInt8> {
-    var hexadecimal: String {
-        reduce(into: "") { text, byte in
-            if byte < 16 { text += "0" }
-            text += String(byte, radix: 16)
-        }
-    }
-}

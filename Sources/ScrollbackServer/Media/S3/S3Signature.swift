@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ScrollbackModel
 
 /// Signature Version 4 of Amazon Web Services, for the service `s3`.
 enum S3Signature {
