@@ -342,7 +342,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackUITests",
-            dependencies: ["ContractRows", "Scrollback", "ScrollbackTesting", "ScrollbackUI"],
+            dependencies: ["ContractRows", "Scrollback", "ScrollbackTesting", "ScrollbackUI", "TestSupport"],
             swiftSettings: strict),
         // The decoders of untrusted bytes as functions, for scripts/fuzz.sh and for the tests that repeat its findings.
         .target(

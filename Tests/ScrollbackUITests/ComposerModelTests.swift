@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackTesting
 import ScrollbackUI
+import TestSupport
 import Testing
 
 @MainActor
@@ -221,10 +222,6 @@ struct ComposerModelTests {
     }
 
     private func stores(_ draft: Draft?, in chat: Conversation) async throws {
-        for _ in 1...1200 {
-            if try await chat.draft() == draft { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        #expect(try await chat.draft() == draft)
+        #expect(try await eventually(within: 120) { try await chat.draft() == draft })
     }
 }

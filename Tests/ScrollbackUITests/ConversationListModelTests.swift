@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackTesting
 import ScrollbackUI
+import TestSupport
 import Testing
 
 @MainActor
@@ -167,18 +168,12 @@ struct ConversationListModelTests {
             list.open(.direct("bob"))
         }
         weak let closed = list?.path.first
-        try await wait { released?.path.first?.timeline.texts == ["hello"] }
+        #expect(try await eventually { released?.path.first?.timeline.texts == ["hello"] })
         list?.path = []
-        try await wait { closed == nil }
+        #expect(try await eventually { closed == nil })
         list = nil
-        try await wait { released == nil }
+        #expect(try await eventually { released == nil })
         await server.close()
-    }
-
-    /// Waits for a condition that observation does not report.
-    private func wait(until isRight: () -> Bool) async throws {
-        for _ in 1...900 where !isRight() { try await Task.sleep(for: .milliseconds(100)) }
-        #expect(isRight())
     }
 
     @Test("An open channel receives the signals of typing users")

@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackTesting
 import ScrollbackUI
+import TestSupport
 import Testing
 
 @MainActor
@@ -9,11 +10,10 @@ import Testing
 struct SessionModelTests {
     @Test("Sign-in opens the store of the token's user on the server, and sign-out deletes it")
     func signsIn() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(component: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let server = try TestServer()
         var stores: [ChatClient.Configuration.Store] = []
-        let model = SessionModel(server: " https://chat.example.com ", folder: folder) {
+        let model = SessionModel(server: " https://chat.example.com ", folder: folder.url) {
             (configuration) async throws(ChatError) in
             stores.append(configuration.store)
             return try await server.disconnectedClient(configuration.user, store: configuration.store)
@@ -32,7 +32,7 @@ struct SessionModelTests {
         }
         #expect(Set(stores).count == 2 && stores[0] == stores[2])
         for case .directory(let store) in stores {
-            #expect(store.path.hasPrefix(folder.path))
+            #expect(store.path.hasPrefix(folder.url.path))
             #expect(try FileManager.default.contentsOfDirectory(atPath: store.path).isEmpty)
         }
         await server.close()

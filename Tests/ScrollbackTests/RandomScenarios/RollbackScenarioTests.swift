@@ -328,12 +328,10 @@ private struct RollbackScenario {
     mutating func violationsAtRest() async throws -> [String] {
         for user in Self.users { server.goOnline(user) }
         var found = ["not checked"]
-        let end = ContinuousClock.now + .seconds(90)
-        while ContinuousClock.now < end {
+        _ = try await eventually {
             for device in devices { device.client.retryConnection() }
             found = try await differences()
-            if found.isEmpty { break }
-            try await Task.sleep(for: .milliseconds(20))
+            return found.isEmpty
         }
         return try await found + lostMessages() + missingFiles()
     }
