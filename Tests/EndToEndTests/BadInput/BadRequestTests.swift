@@ -355,6 +355,7 @@ private func nested(_ depth: Int) -> String {
 
     private static let strict: [BadRequest] = [
         BadRequest.post(crew + "/messages", send(#""mention":{}"#), 422, "invalid-parameter", "mention"),
+        BadRequest.post(crew + "/messages", send(#""sender":"bob""#), 422, "invalid-parameter", "sender"),
         BadRequest.put("/v1/users/alice", #"{"nam":"x"}"#, 422, "invalid-parameter", "nam"),
         BadRequest.post(
             crew + "/messages", send(#""push":{"pushTitle":"x"}"#), 422, "invalid-parameter", "push.pushTitle"),

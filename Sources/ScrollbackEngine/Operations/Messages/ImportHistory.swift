@@ -65,10 +65,10 @@ extension ImportHistory: Executable {
 
 extension ImportedMessage {
     fileprivate init(from reader: inout JSONReader, limits: Limits) throws(ChatError) {
-        let fields = try SubmissionFields(from: &reader)
+        let message = try ImportedSubmission(from: &reader)
         self.init(
-            sender: try fields.sender.required("sender"), sentAt: try fields.sentAt.required("sentAt"),
-            submission: try Submission(from: fields, limits: limits, isImported: true))
+            sender: try message.sender.required("sender"), sentAt: try message.sentAt.required("sentAt"),
+            submission: try Submission(from: message.fields, limits: limits, isImported: true))
     }
 }
 
