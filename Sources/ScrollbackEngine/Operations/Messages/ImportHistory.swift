@@ -250,9 +250,7 @@ extension Transaction {
         }
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
-        guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to import messages into \(id).")
-        }
+        try permissions.require(.importHistory, in: id, as: role, by: caller, to: "import messages")
         return row
     }
 
