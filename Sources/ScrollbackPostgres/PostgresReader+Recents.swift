@@ -6,11 +6,18 @@ import ScrollbackModel
 /// They return few columns. Their conditions are prefilters, without which the engine would read the rows of every
 /// conversation: they may let through too much, but never too little. `MembershipSummary` and `UnreadBase` decide.
 extension PostgresReader {
+    private static let unreadBase = UnreadPrefilter.position
+
+    /// The memberships of the user `$1` that changed after the commit `$2` or above the revision `$3`, and all
+    /// communities, whose channels may have changed.
+    static let changedMemberships = """
+        member m JOIN conversation c ON c.number = m.conversation \
+        WHERE m.userID = $1 AND (c.lastCommit > $2 OR m.userRev > $3 OR c.kind = 'community' AND c.part = '')
+        """
+
     private static let membershipSummaries = Statement<MembershipSummary>(
         """
-        SELECT \(MembershipSummary.columns) FROM member m JOIN conversation c ON c.number = m.conversation
-        WHERE m.userID = $1 AND (c.lastCommit > $2 OR m.userRev > $3 OR c.kind = 'community' AND c.part = '')
-        ORDER BY m.conversation
+        SELECT \(MembershipSummary.columns) FROM \(changedMemberships) ORDER BY m.conversation
         """)
 
     func membershipSummaries(
@@ -42,14 +49,13 @@ extension PostgresReader {
     /// early.
     private static let recentsCandidates = Statement(
         """
-        SELECT c.number, CASE WHEN c.recentSeq > 0 THEN c.recentTime ELSE c.timetoken END, m.isPinned,
-            m.standing = 1, c.kind = 'community'
+        SELECT c.number, \(ConversationRow.activeAt), m.isPinned, m.standing = 1, c.kind = 'community'
         FROM member m JOIN conversation c ON c.number = m.conversation
         WHERE m.userID = $1 AND ($2 = '' OR c.kind = $2) AND (c.kind <> 'community' OR c.part = '')
-            AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind NOT IN (\(kindsWithoutRecents)) AND c.head > 0
-                AND CASE WHEN c.recentSeq > 0 THEN c.recentSeq ELSE c.head END > m.removedSeq
-                AND ($3 IS NULL OR m.isMuted = $3)
-                AND (NOT $4 OR m.isMarkedUnread OR c.head > \(prefilterPosition)))
+            AND (c.kind = 'community'
+                OR NOT c.isDeleted AND c.kind NOT IN (\(RecentsListFilter.unlistedKinds)) AND c.head > 0
+                AND \(ConversationRow.listedSeq) > m.removedSeq AND ($3 IS NULL OR m.isMuted = $3)
+                AND (NOT $4 OR m.isMarkedUnread OR c.head > \(unreadBase)))
         """
     ) {
         let (number, time) = ($0.integer(), $0.timetoken())
@@ -70,8 +76,8 @@ extension PostgresReader {
         SELECT c.number, \(mayBeMentioned), b.block, b.words
         FROM member m JOIN conversation c ON c.number = m.conversation
             LEFT JOIN bits b ON b.conversation = c.number AND b.kind IN (0, 2) AND b.userID IN ('', $1)
-                AND b.block >= \(prefilterBlock)
-        WHERE m.userID = $1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(prefilterPosition)
+                AND b.block >= \(UnreadPrefilter.block)
+        WHERE m.userID = $1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(unreadBase)
             AND (b.block IS NOT NULL OR \(mayBeMentioned))
         """
     ) { ($0.integer(), mayBeMentioned: $0.flag(), block: $0.skipIfNull() ? nil : try BitBlock(&$0)) }
@@ -91,18 +97,7 @@ extension PostgresReader {
     }
 
     private static let mayBeMentioned = """
-        (EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND userID = $1 AND seq > \(prefilterPosition))
-            OR EXISTS
-                (SELECT 1 FROM mention WHERE conversation = c.number AND userID = '' AND seq > \(prefilterPosition)))
+        (EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND userID = $1 AND seq > \(unreadBase))
+            OR EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND userID = '' AND seq > \(unreadBase)))
         """
-
-    /// A sequence number at or below the position of the member's `UnreadBase`, for prefilters only.
-    private static let prefilterPosition = "greatest(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
-    /// A block (`BitBlock`: 1,024 numbers) at or below that of the first counted index above the member's `UnreadBase`,
-    /// for prefilters only.
-    private static let prefilterBlock = """
-        (greatest(c.floorCountedIndex, m.joinCountedIndex, m.readCountedIndex, m.clearCountedIndex) + 1) / 1024
-        """
-    private static let kindsWithoutRecents =
-        ConversationKind.allCases.filter { !$0.traits.hasRecents }.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }

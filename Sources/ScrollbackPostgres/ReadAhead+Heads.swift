@@ -17,15 +17,9 @@ struct HeadStatements {
     /// - Parameter source: A `FROM` clause with conversations as `c`, and a column `e.userID`.
     private init(from source: String) {
         let member = ReadAhead.lookUp("m", ReadAhead.memberQuery)
-        // The counted indexes above which messages can be unread, and the sequence number (`UnreadBase`). The columns
-        // are NULL without a row.
-        let first = """
-            (greatest(c.floorCountedIndex, m.joinCountedIndex, m.readCountedIndex, m.clearCountedIndex) + 1) \
-            / \(BitBlock.width)
-            """
-        let position = "greatest(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
-        // Of a user with very many unread messages, the other blocks are read when they are needed.
-        let block = "greatest(\(first), c.countedIndex / \(BitBlock.width) - \(Self.maximumBlocks - 1))"
+        // Without a row of the member, its columns are NULL, which `greatest` ignores. Of a user with very many unread
+        // messages, the other blocks are read when they are needed.
+        let block = "greatest(\(UnreadPrefilter.block), c.countedIndex / \(BitBlock.width) - \(Self.maximumBlocks - 1))"
 
         uncounted = Statement(
             """
@@ -57,7 +51,7 @@ struct HeadStatements {
         self.mentions = Statement(
             """
             SELECT c.number, e.userID, f.seq, n.seq FROM \(source) \(member)
-            JOIN LATERAL (SELECT \(position) AS seq OFFSET 0) AS f ON true
+            JOIN LATERAL (SELECT \(UnreadPrefilter.position) AS seq OFFSET 0) AS f ON true
             LEFT JOIN LATERAL ((\(mentions("e.userID"))) UNION (\(mentions("''")))) AS n ON true
             """
         ) { columns in
@@ -68,7 +62,7 @@ struct HeadStatements {
             SELECT c.number, \(prefixed(MessageRow.columns, "m")) FROM \(source)
             JOIN LATERAL (
                 SELECT *, \(ReadAhead.messageBytes) > 8192 AS isLarge FROM message
-                WHERE conversation = c.number AND seq = CASE WHEN c.recentSeq > 0 THEN c.recentSeq ELSE c.head END
+                WHERE conversation = c.number AND seq = \(ConversationRow.listedSeq)
                 OFFSET 0
             ) AS m ON NOT m.isLarge
             """

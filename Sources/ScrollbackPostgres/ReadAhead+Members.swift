@@ -132,8 +132,7 @@ extension ReadAhead {
             c.hasMutes AND EXISTS (SELECT FROM mute WHERE conversation = c.number AND userID = e.userID),
             c.flags & \(ConversationFlags.bans.rawValue) <> 0
                 AND EXISTS (SELECT FROM ban WHERE conversation = c.number AND userID = e.userID),
-            CASE WHEN greatest(c.floorCountedIndex, m.joinCountedIndex, m.readCountedIndex, m.clearCountedIndex)
-                = c.countedIndex
+            CASE WHEN \(UnreadPrefilter.countedIndex) = c.countedIndex
             THEN \(isUnmentioned(above: "coalesce(m.readSeq, 0)")) ELSE false END,
             \(firstBlock), \(prefixed(BitBlock.columns, "b")), \(prefixed(MemberRow.columns, "m"))
         FROM \(source)

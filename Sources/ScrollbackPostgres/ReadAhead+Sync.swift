@@ -23,8 +23,7 @@ extension ReadAhead {
         WITH mine AS MATERIALIZED (
             SELECT c.number AS own, c.target AS community, c.kind = 'community' AND c.part = '' AS isRoot,
                 \(MembershipSummary.columns)
-            FROM member m JOIN conversation c ON c.number = m.conversation
-            WHERE m.userID = $1 AND (c.lastCommit > $2 OR m.userRev > $3 OR c.kind = 'community' AND c.part = '')
+            FROM \(PostgresReader.changedMemberships)
         )
         SELECT NULL::BIGINT AS root, '' COLLATE "C" AS name, mine.* FROM mine
         UNION ALL

@@ -42,7 +42,8 @@ extension SQLiteReader {
             c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
         WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
-            AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind NOT IN (\(kindsWithoutRecents)) AND c.head > 0
+            AND (c.kind = 'community'
+                OR NOT c.isDeleted AND c.kind NOT IN (\(RecentsListFilter.unlistedKinds)) AND c.head > 0
                 AND iif(c.recentSeq > 0, c.recentSeq, c.head) > m.removedSeq AND (?3 IS NULL OR m.isMuted = ?3)
                 AND (NOT ?4 OR m.isMarkedUnread OR c.head > \(prefilterPosition)))
         """
@@ -93,10 +94,7 @@ extension SQLiteReader {
 
     /// A sequence number at or below the position of the member's `UnreadBase`, for prefilters only.
     private static let prefilterPosition = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
-    /// A block (`BitBlock`: 1,024 numbers) at or below that of the first counted index above the member's `UnreadBase`,
-    /// for prefilters only.
-    private static let prefilterBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
-    /// A literal list, so that SQLite does not build a temporary table and search it for each row.
-    private static let kindsWithoutRecents =
-        ConversationKind.allCases.filter { !$0.traits.hasRecents }.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    /// A block (`BitBlock`) at or below that of the first counted index above the member's `UnreadBase`, for prefilters
+    /// only.
+    private static let prefilterBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / \(BitBlock.width)"
 }

@@ -74,3 +74,20 @@ package struct ImportLine: Sendable {
         }
     }
 }
+
+/// The members of an imported message: those of a submission, its sender and its time.
+package struct ImportedSubmission: Sendable {
+    package var fields = SubmissionFields()
+    package var sender: UserID?
+    package var sentAt: Date?
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "sender": sender = try value.user(name)
+            case "sentAt": sentAt = try value.date(name)
+            default: if try !fields.read(name, &value) { try value.skip() }
+            }
+        }
+    }
+}

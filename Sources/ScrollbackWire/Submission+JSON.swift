@@ -1,4 +1,3 @@
-package import Foundation
 package import ScrollbackModel
 
 extension Submission {
@@ -65,9 +64,6 @@ package struct SubmissionFields: Sendable {
     package var type: MessageType?
     package var content: RawJSON?
     package var attributes = MessageAttributes()
-    /// Only imported messages have a sender and a time.
-    package var sender: UserID?
-    package var sentAt: Date?
 
     package init() {}
 
@@ -87,8 +83,6 @@ package struct SubmissionFields: Sendable {
         case "id": id = try value.messageID()
         case "type": type = try MessageType(try value.string())
         case "content": content = try value.raw()
-        case "sender": sender = try value.user("sender")
-        case "sentAt": sentAt = try value.date("sentAt")
         default: return try attributes.readMember(name, &value)
         }
         return true

@@ -33,6 +33,23 @@ struct MessageOperationTests {
         #expect(try http(AddAction.self, body: "{\(action)}").action == added.action)
     }
 
+    @Test("Strict handling refuses the members of a message to send that only imported messages have")
+    func membersOfImportedMessages() throws {
+        for member in [#""sender":"bob""#, #""sentAt":"2026-11-20T09:00:00.000Z""#, #""sender":7"#] {
+            let submission = #"{"id":"\#(Sample.id)","type":"text","content":{"text":"a"},\#(member)}"#
+            var json = JSONReader(submission)
+            var reader = RequestReader(
+                path: Self.path, query: [:], body: try JSONMembers(&json), limits: .standard)
+            _ = try SendMessage(from: &reader)
+            try reader.refuseUnknownNames(besides: [], includingBody: false)
+            let error = #expect(throws: ChatError.self) {
+                try reader.refuseUnknownNames(besides: [], includingBody: true)
+            }
+            #expect(error?.code == .invalidParameter)
+            #expect(error?.parameter == (member.contains("sentAt") ? "sentAt" : "sender"))
+        }
+    }
+
     @Test("Only WebSocket requests must have an operation key")
     func operationKeys() throws {
         #expect(try http(DeleteHistory.self, query: ["all": ["true"]]).operation == nil)

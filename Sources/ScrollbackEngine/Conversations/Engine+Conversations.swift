@@ -138,9 +138,7 @@ extension Engine {
         let id = id.absolute(for: caller.user)
         return try withAccess(to: id, for: caller) { access, store in
             var row = access.conversation
-            guard permissions[.listMembers, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "You need permission to list the members of \(id).")
-            }
+            try permissions.require(.listMembers, in: id, as: access.role, by: caller, to: "list the members")
             if id.kind == .community, !row.isPrivate, !id.isCommunityRoot,
                 let community = try store.conversation(.community(id.target))
             {

@@ -33,6 +33,38 @@ package enum Requirement: String, CaseIterable, Comparable, Sendable {
     }
 }
 
+extension Permissions {
+    /// Checks that a user may carry out an action in a conversation.
+    ///
+    /// - Parameters:
+    ///   - role: The caller's role; `nil` if the caller is not a member.
+    ///   - act: A verb phrase for the error, such as "mute users".
+    ///   - parameter: The parameter of the request that needs the permission, if not every such request does.
+    /// - Throws: `forbidden` with the role that the action requires.
+    package func require(
+        _ action: Permission, in id: ConversationID, as role: Role?, by caller: Caller, to act: String,
+        parameter: String? = nil
+    ) throws(ChatError) {
+        guard !self[action, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else { return }
+        throw refusal(of: action, in: id, to: act, parameter: parameter)
+    }
+
+    /// The error of a user who may not carry out an action.
+    func refusal(
+        of action: Permission, in id: ConversationID, to act: String, parameter: String? = nil
+    ) -> ChatError {
+        let required = self[action, id.kind]
+        let text =
+            switch required {
+            case .anyone, .member: "You need to be a member of \(id) to \(act)."
+            case .moderator, .owner: "You need the \(required.rawValue) role in \(id) to \(act)."
+            case .admin: "In \(id), only administrators can \(act)."
+            case .nobody: "In \(id), no user can \(act)."
+            }
+        return ChatError(.forbidden, text, parameter: parameter)
+    }
+}
+
 /// The permission table: the requirement for each action and each kind of conversation.
 package struct Permissions: Hashable, Sendable {
     private var cells: [Permission: [ConversationKind: Requirement]]

@@ -180,9 +180,7 @@ extension Transaction {
     ) throws {
         let id = row.id
         let role = try role(of: caller.user, in: row)
-        guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to change the settings of \(id).")
-        }
+        try permissions.require(.changeSettings, in: id, as: role, by: caller, to: "change the settings")
         guard settings.members.isEmpty else {
             throw ChatError.invalidParameter("members", "can be set only when a conversation is created")
         }
@@ -234,10 +232,8 @@ extension Transaction {
         if id.kind == .community, !id.isCommunityRoot {
             let community = try conversation(.community(id.target), seenBy: caller, permissions: permissions)
             let role = try role(of: caller.user, in: community)
-            guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "Creating a channel requires the owner role in the community.")
-            }
-            return
+            return try permissions.require(
+                .changeSettings, in: community.id, as: role, by: caller, to: "create channels")
         }
         guard permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
             throw ChatError(.forbidden, "Creating a \(id.kind.rawValue) conversation requires an administrator token.")
@@ -265,9 +261,7 @@ extension Transaction {
     package func deleteConversation(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
-        guard permissions[.delete, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to delete \(id).")
-        }
+        try permissions.require(.delete, in: id, as: role, by: caller, to: "delete the conversation")
         if id.isCommunityRoot {
             var after: Identifier?
             while case let channels = try store.channels(of: id.target, after: after, limit: 100),

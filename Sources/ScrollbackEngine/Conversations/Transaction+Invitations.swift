@@ -138,9 +138,7 @@ extension Permissions {
         guard self[.invite, id.kind] != .nobody else {
             throw ChatError(.forbidden, "\(id) is a \(id.kind.rawValue) conversation, which has no invitations.")
         }
-        guard self[.invite, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to invite users to \(id).")
-        }
+        try require(.invite, in: id, as: role, by: caller, to: "invite users")
     }
 }
 

@@ -14,16 +14,12 @@ extension Transaction {
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
         let callerRole = try self.role(of: caller.user, in: row)
         if let known = try member(user, of: row.number), known.standing == .member {
-            guard let role, role != known.role else {
-                // Others may not learn who is a member.
-                guard callerRole != nil || caller.isAdmin else {
-                    throw ChatError(.forbidden, "You need permission to add members to \(id).")
-                }
-                return false
+            // Others may not learn who is a member.
+            guard callerRole != nil || caller.isAdmin else {
+                throw permissions.refusal(of: .addMember, in: id, to: "add members")
             }
-            guard permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "You need permission to change roles in \(id).")
-            }
+            guard let role, role != known.role else { return false }
+            try permissions.require(.changeRole, in: id, as: callerRole, by: caller, to: "change roles")
             let growth = Growth(messageBytes: Self.rowBytes)
             try checkGrowth(growth, by: caller)
             try recordGrowth(growth, by: caller)
@@ -36,13 +32,9 @@ extension Transaction {
             try audit(.changeRole, by: caller, of: user, in: row, detail: role.rawValue)
             return false
         }
-        guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to add members to \(id).")
-        }
-        if let role, role > .member,
-            !permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin)
-        {
-            throw ChatError(.forbidden, "You need permission to assign roles in \(id).")
+        try permissions.require(.addMember, in: id, as: callerRole, by: caller, to: "add members")
+        if let role, role > .member {
+            try permissions.require(.changeRole, in: id, as: callerRole, by: caller, to: "assign roles")
         }
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
@@ -89,10 +81,11 @@ extension Transaction {
         // A role in the community also applies in its private channels.
         let targetRole = try role(of: user, in: row) ?? known.role
         let isLeaving = user == caller.user
-        guard permissions[isLeaving ? .leave : .removeMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin),
-            isLeaving || caller.isAdmin || targetRole <= callerRole ?? .member
-        else {
-            throw ChatError(.forbidden, "You need permission to remove \(user) from \(id).")
+        try permissions.require(
+            isLeaving ? .leave : .removeMember, in: id, as: callerRole, by: caller,
+            to: isLeaving ? "leave" : "remove members")
+        guard isLeaving || caller.isAdmin || targetRole <= callerRole ?? .member else {
+            throw ChatError(.forbidden, "In \(id), you can remove only members whose role is not above yours.")
         }
         if id.isCommunityRoot { try removeFromChannels(user, of: id, by: caller.user) }
         try endMembership(user, of: id, by: caller.user)

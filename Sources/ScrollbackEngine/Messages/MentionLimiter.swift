@@ -60,9 +60,8 @@ extension Transaction {
     func checkMentionOfEveryone(
         by sender: Caller, role: Role?, in id: ConversationID, permissions: Permissions, _ limiter: MentionLimiter?
     ) throws(ChatError) {
-        guard permissions[.mentionEveryone, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to mention everyone in \(id).", parameter: "mentions")
-        }
+        try permissions.require(
+            .mentionEveryone, in: id, as: role, by: sender, to: "mention everyone", parameter: "mentions")
         if !sender.isAdmin { try limiter?.take(sender.user, in: id, now: now.date) }
     }
 }

@@ -20,13 +20,9 @@ extension Transaction {
         }
         var message = try message(id, of: subject)
         let isPin = type == MessageAction.pin
-        guard
-            permissions[isPin ? .pin : .act, row.id.kind].isMet(
-                by: subject.access.role, isAdmin: request.caller.isAdmin)
-        else {
-            throw ChatError(
-                .forbidden, "You need permission to \(isPin ? "pin messages" : "add actions") in \(row.id).")
-        }
+        try permissions.require(
+            isPin ? .pin : .act, in: row.id, as: subject.access.role, by: request.caller,
+            to: isPin ? "pin messages" : "add actions")
         try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "You can't add an action to a deleted message.", parameter: "id")
@@ -82,9 +78,8 @@ extension Transaction {
         }
         let isOwn = action.sender == request.caller.user
         let needed: Permission = action.type == MessageAction.pin ? .pin : isOwn ? .act : .deleteOthers
-        guard permissions[needed, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to remove this action in \(row.id).")
-        }
+        try permissions.require(
+            needed, in: row.id, as: subject.access.role, by: request.caller, to: "remove this action")
         if action.type == MessageAction.vote, let poll = message.poll { try checkIsOpen(poll) }
         try store.removeAction(at: action.timetoken, in: row.number)
         try remove(action, from: &message, in: row)

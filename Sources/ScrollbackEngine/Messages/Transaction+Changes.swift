@@ -126,9 +126,6 @@ extension Transaction {
         permissions: Permissions, to what: String
     ) throws {
         let action = message.sender == request.caller.user && !message.isNotice ? own : others
-        let kind = subject.row.id.kind
-        guard permissions[action, kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to \(what) in \(subject.row.id).")
-        }
+        try permissions.require(action, in: subject.row.id, as: subject.access.role, by: request.caller, to: what)
     }
 }

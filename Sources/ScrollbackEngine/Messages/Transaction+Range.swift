@@ -10,8 +10,8 @@ extension Transaction {
     func delete(_ range: DeleteRange, _ request: ChangeRequest, permissions: Permissions) throws -> Int64 {
         let subject = try subject(of: request, permissions: permissions, needsMember: false)
         var row = subject.row
-        guard permissions[.deleteHistory, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin)
-        else { throw ChatError(.forbidden, "You need permission to delete history in \(row.id).") }
+        try permissions.require(
+            .deleteHistory, in: row.id, as: subject.access.role, by: request.caller, to: "delete history")
         let digest = request.digest("range", range.from?.text ?? "", range.to?.text ?? "")
         if let known = try previousChange(request, digest, in: row) { return known.answer }
         let pages = PageReader(

@@ -78,11 +78,8 @@ extension Engine {
                 throw ChatError(.unknownMessage, "Message \(filterRequest.id) does not exist, or you may not see it.")
             }
             let action: Permission = message.sender == caller.user ? .editOwn : .editOthers
-            guard permissions[action, filterRequest.conversation.kind].isMet(by: access.role, isAdmin: caller.isAdmin)
-            else {
-                throw ChatError(
-                    .forbidden, "You need permission to edit this message in \(filterRequest.conversation).")
-            }
+            try permissions.require(
+                action, in: filterRequest.conversation, as: access.role, by: caller, to: "edit this message")
             try store.checkMayWrite(caller, access, now: clock())
         }
     }

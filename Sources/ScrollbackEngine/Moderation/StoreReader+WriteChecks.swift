@@ -83,9 +83,7 @@ extension Engine {
             return nil
         }
         let access = try access(to: name, for: caller, in: store)
-        guard permissions[.send, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to send messages in \(name).")
-        }
+        try permissions.require(.send, in: name, as: access.role, by: caller, to: "send messages")
         try store.checkMayWrite(caller, access, now: clock())
         return access
     }

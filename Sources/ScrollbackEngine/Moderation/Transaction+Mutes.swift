@@ -38,9 +38,7 @@ extension Transaction {
     ) throws {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let callerRole = try role(of: caller.user, in: row)
-        guard permissions[.mute, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to mute users in \(id).")
-        }
+        try permissions.require(.mute, in: id, as: callerRole, by: caller, to: "mute users")
         let known = try role(of: user, in: row)
         guard joins || known != nil || id.kind.traits.membership == .subscribers else {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")

@@ -1,20 +1,13 @@
 import Foundation
 import ScrollbackModel
-import ScrollbackWire
 import Synchronization
 
 extension Engine {
     /// The maximum number of conversations of one webhook with concurrent requests.
     private static let maximumConcurrentDeliveries = 8
-    /// The maximum number of events in one request.
-    private static let eventsPerRequest = 100
-    /// The approximate maximum number of bytes in one request.
-    private static let bytesPerRequest = 1 << 20
     /// How long to wait for the webhook's answer.
     private static let deliveryTimeout = Duration.seconds(10)
     private static let retryDelay = RetryDelay(first: 1, maximum: 60, jitter: 0.5...1)
-    /// The maximum length of an error in the log.
-    private static let errorCharacters = 200
     /// The number of newest events, of all webhooks together, among which delivered ones are kept.
     static let loggedEvents: Int64 = 10_000
 
@@ -60,64 +53,44 @@ extension Engine {
         _ lane: OutboundSchedule.Lane, to name: String, over transport: any WebhookTransport
     ) async -> OutboundSchedule.Outcome {
         guard case .conversation(let conversation) = lane, let receiver = deliveries.receiver(name),
-            let rows = try? store.read({ try $0.deliveries(to: name, of: conversation, limit: Self.eventsPerRequest) })
+            let rows = try? store.read({
+                try $0.deliveries(to: name, of: conversation, limit: DeliveryBatch.maximumEvents)
+            })
         else { return .failed }
         // The messages of all pending events were deleted in the meantime.
-        guard let first = rows.first else { return .delivered }
-        var bytes = 0
-        let batch = rows.prefix { row in
-            defer { bytes += row.body.text.utf8.count }
-            return bytes < Self.bytesPerRequest
-        }
-        var writer = JSONWriter(reserving: bytes + 256)
-        writer.object { writer in
-            writer.key("events")
-            writer.array(batch) { writer, row in
-                writer.object { writer in
-                    writer.field("delivery", self.name(of: row.number))
-                    writer.field("replayOf", row.original.map { self.name(of: $0) })
-                    writer.field("data", row.body)
-                }
-            }
-        }
-        let last = batch.last?.number ?? first.number
-        // The ID contains both ends, because a retry may have more events and thus a different body.
+        guard let batch = DeliveryBatch(rows, generation: store.generation) else { return .delivered }
         let request = WebhookRequest(
-            url: receiver.webhook.url, secret: receiver.webhook.secret,
-            delivery: "\(self.name(of: first.number))-\(last)", body: writer.bytes, timeout: Self.deliveryTimeout,
-            now: clock())
-        let error = await post(request, over: transport)
-        if error == nil {
+            url: receiver.webhook.url, secret: receiver.webhook.secret, delivery: batch.id, body: batch.body,
+            timeout: Self.deliveryTimeout, now: clock())
+        let answer = await post(request, over: transport)
+        let attempt = DeliveryAttempt(answer, at: clock(), keepsLog: receiver.keepsLog)
+        if attempt.error == nil {
             deliveries.posts.wrappingAdd(1, ordering: .relaxed)
         } else {
             deliveries.failures.wrappingAdd(1, ordering: .relaxed)
         }
-        let attempt = DeliveryAttempt(at: clock(), error: error, keeps: error != nil || receiver.keepsLog)
         // Events whose delivery could not be recorded are sent again: delivery is at least once.
         guard
             let count = try? await submit({
-                try $0.store.record(attempt, to: name, of: conversation, through: last)
-            }), error == nil
+                try $0.store.record(attempt, to: name, of: conversation, through: batch.last)
+            }), attempt.error == nil
         else { return .failed }
         deliveries.delivered(count)
         return .delivered
     }
 
-    /// Sends a request.
-    ///
-    /// - Returns: The reason why the webhook did not accept it, or `nil`.
-    private func post(_ request: WebhookRequest, over transport: any WebhookTransport) async -> String? {
+    private func post(
+        _ request: WebhookRequest, over transport: any WebhookTransport
+    ) async -> Result<WebhookResponse, any Error> {
         do {
-            let response = try await transport.post(request)
-            return response.isSuccess ? nil : "The webhook answered with status \(response.status)."
+            return .success(try await transport.post(request))
         } catch {
-            return "The request failed: \("\(error)".prefix(Self.errorCharacters))"
+            return .failure(error)
         }
     }
 
-    /// Returns the globally unique ID of a delivery; a restored store has a new generation, so its numbers don't
-    /// collide.
-    func name(of number: Int64) -> String { "\(String(store.generation, radix: 16))-\(number)" }
+    /// Returns the globally unique ID of a delivery.
+    func name(of number: Int64) -> String { DeliveryBatch.name(of: number, generation: store.generation) }
 
     /// The time before which delivered events are removed from the log.
     var oldestLoggedDelivery: Date {

@@ -45,9 +45,7 @@ extension Engine {
         _ id: MessageID, listedBy caller: Caller, _ access: Access, _ store: any StoreReader
     ) throws -> MessageRow {
         let row = access.conversation
-        guard permissions[.listMembers, row.id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to list the members of \(row.id).")
-        }
+        try permissions.require(.listMembers, in: row.id, as: access.role, by: caller, to: "list the members")
         guard let message = try store.message(id, in: row.number), access.visible.contains(message.seq) else {
             throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
         }

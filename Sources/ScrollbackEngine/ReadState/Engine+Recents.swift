@@ -13,6 +13,12 @@ package struct RecentsListFilter: Hashable, Sendable {
         self.isMuted = isMuted
         self.isUnread = isUnread
     }
+
+    /// The kinds of conversations that no list has, as SQL literals for a prefilter.
+    ///
+    /// With literals, SQLite does not build a temporary table and search it for each row.
+    package static let unlistedKinds = ConversationKind.allCases.filter { !$0.traits.hasRecents }
+        .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }
 
 /// The conversations to mark as read: those of one kind, or all.

@@ -13,13 +13,14 @@ public enum ConversationKind: String, CaseIterable, Codable, Sendable {
 
     /// The properties of this kind.
     ///
-    /// Every rule that depends on the kind reads it here.
+    /// Rules about members, replay, recents, streaming and push defaults read them here.
     public var traits: ConversationTraits { ConversationTraits.of(self) }
 }
 
 /// The properties in which the kinds of conversations differ.
 ///
-/// This table is the only source for rules that depend on the kind.
+/// Rules about members, replay, recents, streaming and push defaults read this table. The server's permissions have the
+/// required roles. Rules for a single kind, such as the capacity of rooms, compare the kind.
 public struct ConversationTraits: Hashable, Sendable {
     /// The place where a conversation's members are recorded.
     public enum Membership: Hashable, Sendable {

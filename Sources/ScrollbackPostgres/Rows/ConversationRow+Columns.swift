@@ -11,6 +11,11 @@ extension ConversationRow: StoredRow, Bindable {
         capacity, hasMutes, blocks, recentSeq, recentTime, flags, namedAt, lastCommit
         """
 
+    /// The time by which the list of conversations is sorted, of a conversation `c`.
+    static let activeAt = "CASE WHEN c.recentSeq > 0 THEN c.recentTime ELSE c.timetoken END"
+    /// The newest message that keeps a conversation `c` in the list.
+    static let listedSeq = "CASE WHEN c.recentSeq > 0 THEN c.recentSeq ELSE c.head END"
+
     init(_ columns: inout Columns) throws {
         let number = columns.integer()
         let id = try ConversationID(&columns)

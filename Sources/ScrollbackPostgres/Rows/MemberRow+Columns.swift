@@ -46,7 +46,7 @@ extension MembershipSummary: StoredRow {
     /// are 0.
     static let columns = """
         c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.countedIndex, c.lastCommit, \
-        CASE WHEN c.recentSeq > 0 THEN c.recentTime ELSE c.timetoken END, c.recentSeq, m.standing, m.userRev, \
+        \(ConversationRow.activeAt), c.recentSeq, m.standing, m.userRev, \
         m.isMuted, m.isPinned, m.isMarkedUnread, m.hasDeletedRanges, m.removedSeq, c.firstSeq, c.floorCountedIndex, \
         m.joinSeq, m.joinCountedIndex, m.readSeq, m.readCountedIndex, m.clearSeq, m.clearCountedIndex
         """

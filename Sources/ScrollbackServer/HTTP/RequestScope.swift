@@ -156,13 +156,23 @@ struct RequestScope: Sendable {
 
     /// Reads the members of a JSON object in the request's body.
     ///
-    /// `member` skips unknown members.
+    /// - Parameters:
+    ///   - known: The names of the members. Others are ignored, unless the client prefers strict handling.
+    ///   - member: Reads the value of a member that is known.
+    /// - Throws: Errors of ``json(_:from:)``, and `invalid-parameter` for a name that is unknown or in the query.
     func object(
-        _ request: Request, from caller: Caller, _ member: (String, inout JSONReader) throws(ChatError) -> Void
+        _ request: Request, from caller: Caller, known: [String],
+        _ member: (String, inout JSONReader) throws(ChatError) -> Void
     ) async throws(ChatError) {
         var reader = try await json(request, from: WorkOwner(caller))
-        try reader.object(member)
-        try reader.end()
+        var whole = reader
+        try refuseQuery(of: request)
+        try reader.object { (name, value) throws(ChatError) in
+            if known.contains(name) { try member(name, &value) } else { try value.skip() }
+        }
+        guard request.prefersStrictHandling else { return }
+        try RequestReader(path: [:], query: [:], body: try JSONMembers(&whole), limits: engine.limits)
+            .refuseUnknownNames(besides: known, includingBody: true)
     }
 
     private func bytes(_ request: Request, from owner: WorkOwner) async throws(ChatError) -> [UInt8] {
@@ -211,6 +221,30 @@ struct RequestScope: Sendable {
         try request.uri.query.map { (query) throws(ChatError) in
             try QueryParameters.parse(query, plusIsSpace: plusIsSpace)
         } ?? [:]
+    }
+
+    /// Refuses a query in a request whose parameters are members of the body.
+    func refuseQuery(of request: Request) throws(ChatError) {
+        guard let name = try query(request).keys.min() else { return }
+        throw .invalidParameter(name, "can't be in the query of this request: put it into the JSON body")
+    }
+
+    /// Refuses a query with names that the request doesn't have.
+    ///
+    /// - Parameter known: The names of the request's parameters.
+    func checkNames(of query: [String: [String]], known: [String] = []) throws(ChatError) {
+        try RequestReader(path: [:], query: query, limits: engine.limits)
+            .refuseUnknownNames(besides: known, includingBody: false)
+    }
+}
+
+extension Request {
+    /// Whether the client asks to refuse what the server would ignore: `Prefer: handling=strict` (RFC 7240).
+    var prefersStrictHandling: Bool {
+        guard let name = HTTPField.Name("Prefer") else { return false }
+        return headers[values: name].contains { value in
+            value.split(separator: ",").contains { $0.filter { $0 != " " }.lowercased() == "handling=strict" }
+        }
     }
 }
 

@@ -95,25 +95,13 @@ private struct HTTPParameters {
     ) throws(ChatError) -> Operation {
         var segments: [String: String] = [:]
         for name in names { segments[name] = try scope.segment(name, path) }
+        if address.method.hasBody { try scope.refuseQuery(of: request) }
         let query = try scope.query(request)
-        if address.method.hasBody, let name = query.keys.min() {
-            throw .invalidParameter(name, "can't be in the query of this request: put it into the JSON body")
-        }
         var reader = RequestReader(path: segments, query: query, body: body, limits: scope.engine.limits)
         let operation = try Operation(from: &reader)
         try reader.refuseUnknownNames(
             besides: known, includingBody: isStrict || request.prefersStrictHandling)
         return operation
-    }
-}
-
-extension Request {
-    /// Whether the client asks to refuse what the server would ignore: `Prefer: handling=strict` (RFC 7240).
-    fileprivate var prefersStrictHandling: Bool {
-        guard let name = HTTPField.Name("Prefer") else { return false }
-        return headers[values: name].contains { value in
-            value.split(separator: ",").contains { $0.filter { $0 != " " }.lowercased() == "handling=strict" }
-        }
     }
 }
 

@@ -32,6 +32,7 @@ extension Route {
             } catch {
                 throw ChatError.bodyEndedEarly(error)
             }
+            try scope.checkNames(of: try scope.query(request))
             let thumbnail = try await scope.engine.putThumbnail(bytes, of: id, by: caller)
             return respond { writer in
                 writer.field("width", thumbnail.pixels.width)
@@ -44,12 +45,15 @@ extension Route {
             let id = try id(scope, context)
             var lifetime: Int64 = 3600
             var isThumbnail = false
-            if request.length != 0 {
-                try await scope.object(request, from: caller) { (name, value) throws(ChatError) in
+            if request.length == 0 {
+                try scope.refuseQuery(of: request)
+            } else {
+                let known = ["expiresIn", "thumbnail"]
+                try await scope.object(request, from: caller, known: known) { (name, value) throws(ChatError) in
+                    if try value.null() { return }
                     switch name {
-                    case "expiresIn": if try !value.null() { lifetime = try value.integer() }
-                    case "thumbnail": if try !value.null() { isThumbnail = try value.bool() }
-                    default: try value.skip()
+                    case "expiresIn": lifetime = try value.integer()
+                    default: isThumbnail = try value.bool()
                     }
                 }
             }
@@ -88,7 +92,8 @@ extension Route {
     private static func file(
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext, isThumbnail: Bool
     ) async throws(ChatError) -> MediaRow {
-        let given = try scope.query(request)["token"]
+        let query = try scope.query(request)
+        let given = query["token"]
         let media = try id(scope, context)
         let verified: VerifiedToken
         let link = given == nil ? nil : media
@@ -100,6 +105,7 @@ extension Route {
             verified = try await scope.tokens.verify(try scope.bearer(request))
         }
         let caller = try await scope.authorize(verified, link: link)
+        try scope.checkNames(of: query, known: ["token"])
         let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(caller)
         return try await scope.read(for: owner) { try $0.file(media, by: caller) }
     }

@@ -12,7 +12,8 @@ extension Route {
             var user: UserID?
             var lifetime = TokenService.standardLifetime
             var scopes = Scopes.all
-            try await scope.object(request, from: caller) { (name, value) throws(ChatError) in
+            let known = ["user", "expiresIn", "scopes"]
+            try await scope.object(request, from: caller, known: known) { (name, value) throws(ChatError) in
                 switch name {
                 case "user": user = try value.user()
                 case "expiresIn":
@@ -22,11 +23,10 @@ extension Route {
                         throw .invalidParameter(
                             "expiresIn", "must be in 1...\(Int(TokenService.maximumLifetime)) seconds")
                     }
-                case "scopes":
+                default:
                     if try value.null() { return }
                     let names = try value.list("scopes", limit: 10) { (name) throws(ChatError) in try name.string() }
                     scopes = try Scopes(names: names)
-                default: try value.skip()
                 }
             }
             let subject = try user.required("user")

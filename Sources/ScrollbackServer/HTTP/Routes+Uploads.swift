@@ -20,6 +20,7 @@ extension Route {
         },
         Route(.options, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)
+            try scope.checkNames(of: try scope.query(request))
             return Response(
                 status: .noContent,
                 headers: [.allow: "OPTIONS, POST", .uploadLimit: UploadFields.limit(scope.engine.settings.mediaLimits)])
@@ -28,6 +29,7 @@ extension Route {
             let fields = UploadFields(request.headers)
             let user = try await scope.uploader(request).user
             try checkHasNoUploadFields(request)
+            try scope.checkNames(of: try scope.query(request))
             let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
             await transfer.end()
             let row = await transfer.row
@@ -47,6 +49,7 @@ extension Route {
         Route(.delete, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let user = try await scope.uploader(request).user
             try checkHasNoUploadFields(request)
+            try scope.checkNames(of: try scope.query(request))
             let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
             await transfer.cancel()
             return Response(status: .noContent)
@@ -77,7 +80,9 @@ extension Route {
     ) async throws(ChatError) -> Response {
         let engine = scope.engine
         let caller = try await scope.caller(request)
-        var uploadRequest = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
+        let query = try scope.query(request, plusIsSpace: false)
+        var uploadRequest = try UploadRequest(query, request.headers)
+        try scope.checkNames(of: query, known: ["conversation", "type", "name", "id"])
         if fields.isResumable, fields.offset != nil {
             throw ChatError(
                 .malformed, "A new upload has no offset. Remove the header Upload-Offset.", parameter: "Upload-Offset")
@@ -147,6 +152,7 @@ extension Route {
         let fields = UploadFields(request.headers)
         let caller = try await scope.uploader(request)
         let id = try upload(context)
+        try scope.checkNames(of: try scope.query(request))
         guard let offset = fields.offset else {
             throw ChatError(
                 .malformed, "Upload-Offset is missing or invalid. Set it to the upload's current offset in bytes.",

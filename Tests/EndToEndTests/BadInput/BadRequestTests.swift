@@ -351,10 +351,22 @@ private func nested(_ depth: Int) -> String {
         .post(crew + "/messages?silent=1", send(""), 422, "invalid-parameter", "silent"),
         .put("/v1/users/alice?name=x", "{}", 422, "invalid-parameter", "name"),
         .put("/v1/settings", #"{"readReciepts":true}"#, 422, "invalid-parameter", "readReciepts", by: .admin),
+        .post("/v1/tokens?expiresIn=60", #"{"user":"x"}"#, 422, "invalid-parameter", "expiresIn", by: .admin),
+        .get("/v1/users/alice/export?format=csv", 422, "invalid-parameter", "format"),
+        .post("/v1/media?conversation=group:crew&filename=a.txt", "x", 422, "invalid-parameter", "filename"),
+        .get("/v1/media/\(id)?download=1", 422, "invalid-parameter", "download"),
+        .get("/v1/media/\(id)/thumbnail?size=1", 422, "invalid-parameter", "size"),
+        .put("/v1/media/\(id)/thumbnail?size=1", "x", 422, "invalid-parameter", "size"),
+        .post("/v1/media/\(id)/link?thumbnail=true", nil, 422, "invalid-parameter", "thumbnail"),
+        .post("/v1/media/\(id)/link?thumbnail=true", "{}", 422, "invalid-parameter", "thumbnail"),
     ]
 
     private static let strict: [BadRequest] = [
         BadRequest.post(crew + "/messages", send(#""mention":{}"#), 422, "invalid-parameter", "mention"),
+        BadRequest.post(crew + "/messages", send(#""sender":"bob""#), 422, "invalid-parameter", "sender"),
+        BadRequest.post(
+            "/v1/tokens", #"{"user":"x","expiresin":60}"#, 422, "invalid-parameter", "expiresin", by: .admin),
+        BadRequest.post("/v1/media/\(id)/link", #"{"thumbnails":true}"#, 422, "invalid-parameter", "thumbnails"),
         BadRequest.put("/v1/users/alice", #"{"nam":"x"}"#, 422, "invalid-parameter", "nam"),
         BadRequest.post(
             crew + "/messages", send(#""push":{"pushTitle":"x"}"#), 422, "invalid-parameter", "push.pushTitle"),

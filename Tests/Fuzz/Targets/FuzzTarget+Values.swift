@@ -85,7 +85,7 @@ extension FuzzTarget {
         var writer = JSONWriter()
         line.write(to: &writer, id: MessageID(high: 0x7000, low: 0x8000_0000_0000_0001))
         let sent = accepted { () throws(ChatError) in
-            try whole(writer.bytes) { (value) throws(ChatError) in try SubmissionFields(from: &value) }
+            try whole(writer.bytes) { (value) throws(ChatError) in try ImportedSubmission(from: &value) }
         }
         try check(sent?.sender == line.sender, "The import can't send \(writer.text).")
     }

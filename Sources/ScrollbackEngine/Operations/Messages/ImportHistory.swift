@@ -65,10 +65,10 @@ extension ImportHistory: Executable {
 
 extension ImportedMessage {
     fileprivate init(from reader: inout JSONReader, limits: Limits) throws(ChatError) {
-        let fields = try SubmissionFields(from: &reader)
+        let message = try ImportedSubmission(from: &reader)
         self.init(
-            sender: try fields.sender.required("sender"), sentAt: try fields.sentAt.required("sentAt"),
-            submission: try Submission(from: fields, limits: limits, isImported: true))
+            sender: try message.sender.required("sender"), sentAt: try message.sentAt.required("sentAt"),
+            submission: try Submission(from: message.fields, limits: limits, isImported: true))
     }
 }
 
@@ -250,9 +250,7 @@ extension Transaction {
         }
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
-        guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to import messages into \(id).")
-        }
+        try permissions.require(.importHistory, in: id, as: role, by: caller, to: "import messages")
         return row
     }
 

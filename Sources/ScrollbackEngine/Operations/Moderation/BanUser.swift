@@ -81,9 +81,7 @@ extension Transaction {
                 "is a public channel: ban the user from its community, \(ConversationID.community(id.target)), "
                     + "or mute them in the channel")
         }
-        guard permissions[.ban, id.kind].isMet(by: try role(of: caller.user, in: row), isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to ban users from \(id).")
-        }
+        try permissions.require(.ban, in: id, as: role(of: caller.user, in: row), by: caller, to: "ban users")
         return row
     }
 }

@@ -7,9 +7,7 @@ extension ListBans: ReadOperation {
         let id = conversation.absolute(for: caller.user)
         return try engine.bans(page) { store in
             let access = try engine.access(to: id, for: caller, in: store)
-            guard engine.permissions[.ban, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "You need permission to ban users from \(id) to list its bans.")
-            }
+            try engine.permissions.require(.ban, in: id, as: access.role, by: caller, to: "list the bans")
             return access.conversation.number
         }
     }
