@@ -142,17 +142,17 @@ package final class Engine: Sendable {
             store: store, node: node, execution: execution, batchTime: batchTime,
             settings: { current.value.withLock { $0 } }, ledger: ledger, space: space, clock: clock,
             publish: publish,
-            record: { [deliveries, pushes] transaction in
-                var recorded = OutboundSummary()
-                recorded.deliveries = try deliveries.record(transaction)
-                recorded.pushes = try pushes.record(transaction)
-                recorded.usage = try transaction.saveUsage()
-                return recorded
+            recordOutbound: { [deliveries, pushes] transaction in
+                var summary = OutboundSummary()
+                summary.deliveries = try deliveries.record(transaction)
+                summary.pushes = try pushes.record(transaction)
+                summary.usage = try transaction.saveUsage()
+                return summary
             },
-            recorded: { [deliveries, pushes, ledger] recorded in
-                ledger.commit(recorded.usage)
-                deliveries.recorded(recorded.deliveries)
-                if recorded.pushes { pushes.loop.wakeUp() }
+            outboundCommitted: { [deliveries, pushes, ledger] summary in
+                ledger.commit(summary.usage)
+                deliveries.recorded(summary.deliveries)
+                if summary.pushes { pushes.loop.wakeUp() }
             },
             expectsPushes: { [pushes] in pushes.isOn.load(ordering: .relaxed) }, observe: observe)
         apply(settings)
