@@ -15,7 +15,7 @@ package final class Hub: Sendable {
     private let shards: [Shard]
     private let connectionsByUser = Mutex<[UserID: [any Connection]]>([:])
     private let connectionCount = Atomic<Int>(0)
-    private let accessReductionCount = Atomic<Int>(0)
+    private let currentAccessVersion = Atomic<Int>(0)
     /// The channels with new heads of which their community's members have not been notified yet.
     private let channelsWithNewHeads = Mutex<[ConversationID: HeadAnnouncement]>([:])
     /// The checkpoint of the newest commit whose events were published.
@@ -86,19 +86,19 @@ package final class Hub: Sendable {
 
     /// A counter that increases whenever subscribers of a conversation are dismissed or their visible history is
     /// reduced.
-    package var accessReductions: Int { accessReductionCount.load(ordering: .sequentiallyConsistent) }
+    package var accessVersion: Int { currentAccessVersion.load(ordering: .sequentiallyConsistent) }
 
     /// Subscribes a connection to a conversation.
     ///
-    /// - Parameter mark: The value of ``accessReductions`` before the permission check.
-    /// - Returns: Whether the connection is subscribed; `false` if ``accessReductions`` increased since, for any
+    /// - Parameter version: The value of ``accessVersion`` before the permission check.
+    /// - Returns: Whether the connection is subscribed; `false` if ``accessVersion`` increased since, for any
     ///   conversation.
     @discardableResult
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int? = nil
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since version: Int? = nil
     ) -> Bool {
         shard(id).audiences.withLock { audiences in
-            if let mark, mark != accessReductions { return false }
+            if let version, version != accessVersion { return false }
             audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
             return true
         }
@@ -108,11 +108,11 @@ package final class Hub: Sendable {
     ///
     /// - Throws: `room-full`.
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int,
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since version: Int,
         capacity: Int64
     ) throws(ChatError) -> Bool {
         let isSubscribed: Bool? = shard(id).audiences.withLock { audiences in
-            if mark != accessReductions { return false }
+            if version != accessVersion { return false }
             let audience = audiences[id] ?? Audience()
             guard audience.contains(connection) || audience.count < capacity else { return nil }
             audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
@@ -135,7 +135,7 @@ package final class Hub: Sendable {
     /// Removes all subscribers of a conversation.
     private func unsubscribeAll(from id: ConversationID) {
         // The counter increases first. A concurrent subscription then either fails or exists already and is removed.
-        accessReductionCount.add(1, ordering: .sequentiallyConsistent)
+        currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
         shard(id).audiences.withLock { $0[id] = nil }
         channelsWithNewHeads.withLock { $0[id] = nil }
     }
@@ -215,7 +215,7 @@ package final class Hub: Sendable {
             send(.read(name, event.summary), to: devices)
         case .visibilityReduced(let id, let head):
             // The counter increases first, as in `unsubscribeAll(from:)`.
-            accessReductionCount.add(1, ordering: .sequentiallyConsistent)
+            currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
             shard(id).audiences.withLock { $0[id]?.reduceVisibility(to: head) }
         case .headChanged(let id, let mark, let notifiesCommunity):
             deliver(id) { mark.event($0) }

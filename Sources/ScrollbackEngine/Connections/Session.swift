@@ -98,8 +98,8 @@ package final class Session: Connection {
         ///
         /// The hub is updated under this lock, so that both always agree; the hub makes no calls under its own lock.
         var subscriptions: Set<ConversationID> = []
-        /// The number of times that the user's access to a conversation, or to part of it, was reduced.
-        var userAccessReductions = 0
+        /// A counter that increases whenever the user's access to a conversation, or to part of it, is reduced.
+        var userAccessVersion = 0
         var isActive = true
         /// Whether the user's presence is shared with others.
         var sharesPresence = false
@@ -498,10 +498,10 @@ package final class Session: Connection {
     private func subscribeToStreams(of caller: Caller) throws {
         var isSubscribed = false
         while !isSubscribed {
-            let checkpoint = checkpoint()
+            let version = accessVersion()
             let conversations = try engine.automaticSubscriptions(of: caller)
             try engine.catchUp()
-            isSubscribed = try subscribe(to: conversations, since: checkpoint)
+            isSubscribed = try subscribe(to: conversations, since: version)
         }
     }
 
