@@ -194,11 +194,11 @@ package final class Hub: Sendable {
                 return .message(message)
             }
             if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
-        case .changed(let id, let change, let mark, let notifiesCommunity):
-            let mark = mark.after(change)
-            defer { if notifiesCommunity { recordHead(mark, of: id) } }
-            guard shouldDeliver(change, in: id, mark) else { return }
-            deliver(change, id, mark)
+        case .changed(let id, let change, let head, let notifiesCommunity):
+            let head = head.after(change)
+            defer { if notifiesCommunity { recordHead(head, of: id) } }
+            guard shouldDeliver(change, in: id, head) else { return }
+            deliver(change, id, head)
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
             let devices = connections(of: event.user)
@@ -217,9 +217,9 @@ package final class Hub: Sendable {
             // The counter increases first, as in `unsubscribeAll(from:)`.
             currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
             shard(id).audiences.withLock { $0[id]?.reduceVisibility(to: head) }
-        case .headChanged(let id, let mark, let notifiesCommunity):
-            deliver(id) { mark.event($0) }
-            if notifiesCommunity { recordHead(mark, of: id) }
+        case .headChanged(let id, let head, let notifiesCommunity):
+            deliver(id) { head.event($0) }
+            if notifiesCommunity { recordHead(head, of: id) }
         case .transient(var message, let origin):
             guard shouldDeliver(message, except: origin) else { return }
             deliver(message.conversation, except: origin) { name in
@@ -281,9 +281,9 @@ package final class Hub: Sendable {
     }
 
     /// Records a channel's new head until its community's members are notified.
-    private func recordHead(_ mark: HeadAnnouncement, of id: ConversationID) {
+    private func recordHead(_ head: HeadAnnouncement, of id: ConversationID) {
         channelsWithNewHeads.withLock { heads in
-            if heads[id]?.merge(mark) == nil { heads[id] = mark }
+            if heads[id]?.merge(head) == nil { heads[id] = head }
         }
     }
 
@@ -320,17 +320,17 @@ package final class Hub: Sendable {
     }
 
     /// Delivers a change to subscribers who can see the message; the others receive the new head and fetch the rest.
-    private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: HeadAnnouncement) {
+    private func deliver(_ change: LogChange, _ id: ConversationID, _ head: HeadAnnouncement) {
         guard let audience = audience(of: id) else { return }
         guard case .message(var message) = change else {
-            return deliver(id) { .changed($0, mark.epoch, change) }
+            return deliver(id) { .changed($0, head.epoch, change) }
         }
         let names = id.namedUsers.map { (user: UserID?.some($0), name: id.relative(to: $0)) }
         for (user, name) in names.isEmpty ? [(nil, id)] : names {
             message.conversation = name
             audience.deliver(
-                frame(.changed(name, mark.epoch, .message(message))), about: message.seq, to: user,
-                orElse: frame(mark.event(name)))
+                frame(.changed(name, head.epoch, .message(message))), about: message.seq, to: user,
+                orElse: frame(head.event(name)))
         }
     }
 
@@ -367,16 +367,16 @@ package final class Hub: Sendable {
             defer { heads = [:] }
             return heads
         }
-        for (id, mark) in heads {
+        for (id, head) in heads {
             guard let community = id.community, let members = audience(of: community) else { continue }
-            guard let last = mark.last else {
-                members.deliver(frame(mark.event(id)), except: nil)
+            guard let last = head.last else {
+                members.deliver(frame(head.event(id)), except: nil)
                 continue
             }
             // Users who joined after the message was sent receive the head without the message.
             members.deliver(
-                frame(mark.event(id)), about: last.timetoken.span, to: nil,
-                orElse: frame(mark.withoutMessage.event(id)))
+                frame(head.event(id)), about: last.timetoken.span, to: nil,
+                orElse: frame(head.withoutMessage.event(id)))
         }
     }
 }
@@ -422,26 +422,26 @@ package struct HeadAnnouncement: Sendable {
 
     /// The head without the message.
     var withoutMessage: HeadAnnouncement {
-        var mark = self
-        mark.last = nil
-        return mark
+        var head = self
+        head.last = nil
+        return head
     }
 
     /// Returns the head after a change.
     func after(_ change: LogChange) -> HeadAnnouncement {
-        var mark = self
+        var head = self
         switch change {
         case .removed(let places, _):
-            mark.altersCounts = true
-            mark.removed = places
+            head.altersCounts = true
+            head.removed = places
         case .invisible: break
         case .message(let message):
             // Actions on a message without mentions alter no counts; an edit may have removed a mention.
-            mark.altersCounts =
+            head.altersCounts =
                 message.isDeleted || message.editedAt != nil || message.attributes.mentions != nil
-            mark.changed = message
+            head.changed = message
         }
-        return mark
+        return head
     }
 
     /// Merges a newer head into this one, without losing information that was not yet delivered.
