@@ -226,11 +226,11 @@ package final class Hub: Sendable {
                 message.conversation = name
                 return .transient(message)
             }
-        case .read(let event):
+        case .ownStateChanged(let event):
             send(
                 .read(event.conversation.relative(to: event.user), event.summary), to: connections(of: event.user))
             sendReadReceipt(of: event)
-        case .reads(let events):
+        case .ownStatesChanged(let events):
             guard let user = events.first?.user else { return }
             let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
             send(.reads(reads), to: connections(of: user))
@@ -334,7 +334,7 @@ package final class Hub: Sendable {
         }
     }
 
-    private func sendReadReceipt(of event: ReadEvent) {
+    private func sendReadReceipt(of event: OwnStateChange) {
         let id = event.conversation
         guard id.kind == .direct, let receipt = event.receipt else { return }
         for peer in id.namedUsers where peer != event.user {
