@@ -179,7 +179,8 @@ package final class Session: Connection {
     var engine: Engine { services.engine }
     var hub: Hub { services.engine.hub }
 
-    package var user: UserID { owner.withLock { $0 } ?? UserID(known: "nobody") }
+    /// The user, or before `hello` an empty ID, which no user can have.
+    package var user: UserID { owner.withLock { $0 } ?? UserID(known: "") }
 
     private var caller: Caller? {
         state.withLock { state in
@@ -321,7 +322,8 @@ package final class Session: Connection {
             state.watched = []
             return true
         }
-        if ended {
+        // Without a user, neither the hub nor the other nodes know of the connection.
+        if ended, let user = owner.withLock({ $0 }) {
             hub.remove(self)
             reportOffline()
             engine.connectionsChanged(of: user)
