@@ -184,35 +184,11 @@ package final class Hub: Sendable {
 
     private func publish(_ event: Event) {
         switch event {
-        case .message(var message, let notifiesCommunity, let origin):
-            let id = message.conversation
-            if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
-            // The head is recorded last, because another thread may announce it at any time.
-            defer { if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) } }
-            deliver(id, except: origin) { name in
-                message.conversation = name
-                return .message(message)
-            }
-            if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
+        case .message(let message, let notifiesCommunity, let origin):
+            deliver(message, notifiesCommunity: notifiesCommunity, except: origin)
         case .changed(let id, let change, let head, let notifiesCommunity):
-            let head = head.after(change)
-            defer { if notifiesCommunity { recordHead(head, of: id) } }
-            guard shouldDeliver(change, in: id, head) else { return }
-            deliver(change, id, head)
-        case .hidden(let places, let event):
-            let places = places.sorted { $0.lowerBound < $1.lowerBound }
-            let devices = connections(of: event.user)
-            // The devices are updated first. A concurrent subscription then either fails or exists already and is
-            // narrowed.
-            for device in devices { device.visibilityReduced() }
-            if let last = places.last?.upperBound {
-                shard(event.conversation).audiences.withLock {
-                    $0[event.conversation]?.reduceVisibility(to: last, for: event.user)
-                }
-            }
-            let name = event.conversation.relative(to: event.user)
-            send(.hidden(name, event.summary.epoch, places), to: devices)
-            send(.read(name, event.summary), to: devices)
+            deliverChange(change, in: id, head.after(change), notifiesCommunity: notifiesCommunity)
+        case .hidden(let places, let change): deliverHidden(places, change)
         case .visibilityReduced(let id, let head):
             // The counter increases first, as in `unsubscribeAll(from:)`.
             currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
@@ -220,49 +196,25 @@ package final class Hub: Sendable {
         case .headChanged(let id, let head, let notifiesCommunity):
             deliver(id) { head.event($0) }
             if notifiesCommunity { recordHead(head, of: id) }
-        case .transient(var message, let origin):
-            guard shouldDeliver(message, except: origin) else { return }
-            deliver(message.conversation, except: origin) { name in
-                message.conversation = name
-                return .transient(message)
-            }
-        case .ownStateChanged(let event):
-            send(
-                .read(event.conversation.relative(to: event.user), event.summary), to: connections(of: event.user))
-            sendReadReceipt(of: event)
-        case .ownStatesChanged(let events):
-            guard let user = events.first?.user else { return }
-            let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
-            send(.reads(reads), to: connections(of: user))
-            for event in events { sendReadReceipt(of: event) }
+        case .transient(let message, let origin): deliver(message, except: origin)
+        case .ownStateChanged(let change):
+            let name = change.conversation.relative(to: change.user)
+            send(.read(name, change.summary), to: connections(of: change.user))
+            sendReadReceipt(of: change)
+        case .ownStatesChanged(let changes): deliverOwnStates(changes)
         case .delivered(let id, let user, let seq): sendDelivered(id, user, seq)
         case .thread(let id, let user, let state):
             send(.thread(id.relative(to: user), state), to: connections(of: user))
         case .draft(let draft, let user): send(.draft(draft), to: connections(of: user))
-        case .joined(let id, let user, let role, let seq):
-            for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
-            guard id.kind.traits.membership != .named else {
-                // The name lists the members, and a user's own settings are not for the other user to see.
-                return send(.member(id.relative(to: user), user, role), to: connections(of: user))
-            }
-            deliver(id) { .member($0, user, role) }
-        case .left(let id, let user):
-            // The connections are unsubscribed first; then the user and the remaining subscribers are notified.
-            for connection in connections(of: user) { connection.left(id) }
-            send(.member(id.relative(to: user), user, nil), to: connections(of: user))
-            deliver(id) { .member($0, user, nil) }
+        case .joined(let id, let user, let role, let seq): deliverJoined(user, role, to: id, fullyVisibleAfter: seq)
+        case .left(let id, let user): deliverLeft(user, from: id)
         case .memberStateChanged(let id, let user):
             send(.conversation(id.relative(to: user), isDeleted: false), to: connections(of: user))
         case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
         case .conversationDeleted(let id):
             deliver(id) { .conversation($0, isDeleted: true) }
             unsubscribeAll(from: id)
-        case .madePrivate(let id, let members):
-            deliver(id) { .resync($0) }
-            unsubscribeAll(from: id)
-            for (user, seq) in members {
-                for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
-            }
+        case .madePrivate(let id, let members): makePrivate(id, members)
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .invited(let invitation): send(.invitation(invitation), to: connections(of: invitation.user))
         case .invitationEnded(let id, let user): send(.invitationEnded(id), to: connections(of: user))
@@ -277,6 +229,87 @@ package final class Hub: Sendable {
         case .reported, .acted, .moderated, .incarnationBegan, .settingsChanged, .scheduled, .erasureBegan,
             .erasureEnded:
             break
+        }
+    }
+
+    private func deliver(_ message: Message, notifiesCommunity: Bool, except origin: Origin?) {
+        let id = message.conversation
+        if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
+        // The head is recorded last, because another thread may announce it at any time.
+        defer { if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) } }
+        var named = message
+        deliver(id, except: origin) { name in
+            named.conversation = name
+            return .message(named)
+        }
+        if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
+    }
+
+    private func deliver(_ message: TransientMessage, except origin: Origin?) {
+        guard shouldDeliver(message, except: origin) else { return }
+        var named = message
+        deliver(message.conversation, except: origin) { name in
+            named.conversation = name
+            return .transient(named)
+        }
+    }
+
+    private func deliverChange(
+        _ change: LogChange, in id: ConversationID, _ head: HeadAnnouncement, notifiesCommunity: Bool
+    ) {
+        defer { if notifiesCommunity { recordHead(head, of: id) } }
+        guard shouldDeliver(change, in: id, head) else { return }
+        deliver(change, id, head)
+    }
+
+    /// Delivers the ranges of messages that a user hid from their own view, and narrows the subscriptions of the user's
+    /// devices.
+    private func deliverHidden(_ places: [SeqRange], _ change: OwnStateChange) {
+        let places = places.sorted { $0.lowerBound < $1.lowerBound }
+        let devices = connections(of: change.user)
+        // The devices are updated first. A concurrent subscription then either fails or exists already and is
+        // narrowed.
+        for device in devices { device.visibilityReduced() }
+        if let last = places.last?.upperBound {
+            shard(change.conversation).audiences.withLock {
+                $0[change.conversation]?.reduceVisibility(to: last, for: change.user)
+            }
+        }
+        let name = change.conversation.relative(to: change.user)
+        send(.hidden(name, change.summary.epoch, places), to: devices)
+        send(.read(name, change.summary), to: devices)
+    }
+
+    /// Delivers changes of one user's own state in several conversations.
+    private func deliverOwnStates(_ changes: [OwnStateChange]) {
+        guard let user = changes.first?.user else { return }
+        let reads = changes.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
+        send(.reads(reads), to: connections(of: user))
+        for change in changes { sendReadReceipt(of: change) }
+    }
+
+    private func deliverJoined(_ user: UserID, _ role: Role, to id: ConversationID, fullyVisibleAfter seq: Seq) {
+        for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
+        guard id.kind.traits.membership != .named else {
+            // The name lists the members, and a user's own settings are not for the other user to see.
+            return send(.member(id.relative(to: user), user, role), to: connections(of: user))
+        }
+        deliver(id) { .member($0, user, role) }
+    }
+
+    private func deliverLeft(_ user: UserID, from id: ConversationID) {
+        // The connections are unsubscribed first; then the user and the remaining subscribers are notified.
+        for connection in connections(of: user) { connection.left(id) }
+        send(.member(id.relative(to: user), user, nil), to: connections(of: user))
+        deliver(id) { .member($0, user, nil) }
+    }
+
+    /// Unsubscribes all connections from a channel, and subscribes those of its members again.
+    private func makePrivate(_ id: ConversationID, _ members: [UserID: Seq]) {
+        deliver(id) { .resync($0) }
+        unsubscribeAll(from: id)
+        for (user, seq) in members {
+            for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
         }
     }
 
@@ -378,91 +411,5 @@ package final class Hub: Sendable {
                 frame(head.event(id)), about: last.timetoken.span, to: nil,
                 orElse: frame(head.withoutMessage.event(id)))
         }
-    }
-}
-
-/// The head of a log, for clients that receive the head but not every message.
-package struct HeadAnnouncement: Sendable {
-    package var epoch: Epoch
-    package var seq: Seq
-    package var countedIndex: Int64
-    package var rev: Int64
-    /// The oldest available sequence number, if it changed.
-    package var firstSeq: Seq?
-    /// The newest message that recents don't skip, if there is a new one.
-    var last: Message?
-    /// The message that changed.
-    private var changed: Message?
-    /// The range of messages that was removed.
-    private var removed: SeqRange?
-    /// Whether the change may have altered which messages count as unread.
-    private var altersCounts = false
-
-    init(epoch: Epoch, seq: Seq, countedIndex: Int64, rev: Int64, firstSeq: Seq?) {
-        self.epoch = epoch
-        self.seq = seq
-        self.countedIndex = countedIndex
-        self.rev = rev
-        self.firstSeq = firstSeq
-    }
-
-    init(_ row: ConversationRow, generation: UInt64) {
-        self.init(
-            epoch: row.epoch(in: generation), seq: row.head, countedIndex: row.countedIndex, rev: row.rev,
-            firstSeq: row.firstSeq > 1 ? row.firstSeq : nil)
-    }
-
-    func event(_ name: ConversationID) -> ServerEvent {
-        .head(
-            name,
-            HeadUpdate(
-                epoch: epoch, seq: seq, countedIndex: countedIndex, rev: rev, firstSeq: firstSeq, last: last,
-                altersCounts: altersCounts))
-    }
-
-    /// The head without the message.
-    var withoutMessage: HeadAnnouncement {
-        var head = self
-        head.last = nil
-        return head
-    }
-
-    /// Returns the head after a change.
-    func after(_ change: LogChange) -> HeadAnnouncement {
-        var head = self
-        switch change {
-        case .removed(let places, _):
-            head.altersCounts = true
-            head.removed = places
-        case .invisible: break
-        case .message(let message):
-            // Actions on a message without mentions alter no counts; an edit may have removed a mention.
-            head.altersCounts =
-                message.isDeleted || message.editedAt != nil || message.attributes.mentions != nil
-            head.changed = message
-        }
-        return head
-    }
-
-    /// Merges a newer head into this one, without losing information that was not yet delivered.
-    mutating func merge(_ newer: HeadAnnouncement) {
-        guard newer.epoch == epoch else { return self = newer }
-        var merged = newer
-        merged.seq = max(seq, newer.seq)
-        merged.countedIndex = max(countedIndex, newer.countedIndex)
-        merged.rev = max(rev, newer.rev)
-        merged.firstSeq = newer.firstSeq ?? firstSeq
-        merged.last = newer.last ?? (newer.changed?.seq == last?.seq ? newer.changed : last)
-        if let last = merged.last, newer.removed?.contains(last.seq) == true { merged.last = nil }
-        merged.altersCounts = altersCounts || newer.altersCounts
-        self = merged
-    }
-
-    init(_ message: Message) {
-        epoch = message.epoch
-        seq = message.seq
-        countedIndex = message.countedIndex
-        rev = message.rev
-        if message.attributes.traits.bits & MessageTraits.skipsRecentsBit == 0 { last = message }
     }
 }
