@@ -348,18 +348,6 @@ package final class CommitQueue: Sendable {
     }
 }
 
-/// A summary of the webhook deliveries, pushes and quotas that a transaction stored.
-package struct OutboundSummary: Sendable {
-    /// The number of webhook deliveries.
-    var deliveries = 0
-    /// Whether there are new pushes.
-    var pushes = false
-    /// What users have added.
-    var usage = UsageChange()
-
-    package init() {}
-}
-
 /// The result of a commit.
 package struct CommitReport: Sendable {
     /// The number of writes.
