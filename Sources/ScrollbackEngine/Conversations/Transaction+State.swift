@@ -93,7 +93,7 @@ extension Transaction {
             member.markedRev = revision
         case .notifications(let level): member.level = level
         case .settings(let isMuted, let isPinned):
-            member.isMuted = isMuted ?? member.isMuted
+            member.mutesPushes = isMuted ?? member.mutesPushes
             member.isPinned = isPinned ?? member.isPinned
         case .removeRecent(let place, let excludesFromNewDevices):
             try place.map { try checkPlace($0, access) }

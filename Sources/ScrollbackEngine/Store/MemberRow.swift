@@ -26,7 +26,8 @@ package struct MemberRow: Hashable, Sendable {
     package var removedSeq: Seq
     /// The sequence number up to which messages are not sent to new devices.
     package var newDeviceFloor: Seq
-    package var isMuted: Bool
+    /// Whether the user turned off pushes of the conversation; unrelated to ``Mute``.
+    package var mutesPushes: Bool
     /// Which messages are pushed; `nil` for the default.
     package var level: NotificationLevel?
     package var isPinned: Bool
@@ -53,7 +54,7 @@ package struct MemberRow: Hashable, Sendable {
         clearCountedIndex = 0
         removedSeq = 0
         newDeviceFloor = 0
-        isMuted = false
+        mutesPushes = false
         isPinned = false
         isMarkedUnread = false
         markedRev = 0
