@@ -173,7 +173,7 @@ package final class Session: Connection {
             let error = ChatError(.unknownOperation, "There is no request \"\(frame.type)\".", parameter: "type")
             return answer(frame.ref, invalid: error, caller)
         }
-        perform(operation, frame, caller)
+        execute(operation, frame, caller)
     }
 
     /// Answers a frame that names no operation.
@@ -188,7 +188,7 @@ package final class Session: Connection {
         }
     }
 
-    private func perform(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
+    private func execute(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
         do throws(ChatError) {
             var reader = RequestReader(frame: frame.members, limits: engine.limits)
             let cost = operation.endpoint.cost
@@ -208,7 +208,7 @@ package final class Session: Connection {
                 engine: engine, caller: caller, session: self,
                 offload: { [services] work in services.offload(cost.pool, WorkOwner(caller), work) },
                 startCleanup: services.startCleanup)
-            request.start(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
+            request.executeErased(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
         } catch {
             answer(frame.ref, error)
         }
