@@ -6,7 +6,7 @@ import Synchronization
 /// Distributes events to connections.
 ///
 /// The store's writer passes the events of each commit in order. The hub finds the subscribed connections and gives
-/// each ``Lane`` one frame for all of its connections.
+/// each ``ConnectionLane`` one frame for all of its connections.
 ///
 /// Subscriptions are sharded by conversation, so that subscribing does not wait for deliveries to other conversations.
 package final class Hub: Sendable {

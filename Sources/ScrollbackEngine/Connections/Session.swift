@@ -12,7 +12,7 @@ package final class Session: Connection {
     /// The time in which a client must send `hello`, in seconds.
     package static let helloTimeout: TimeInterval = 10
 
-    package let lane: any Lane
+    package let lane: any ConnectionLane
     let services: SessionServices
     package let transport: any SessionTransport
     /// The place of the connection in the order in which connections were accepted.
@@ -101,7 +101,7 @@ package final class Session: Connection {
         case closed
     }
 
-    package init(services: SessionServices, lane: any Lane, transport: any SessionTransport) {
+    package init(services: SessionServices, lane: any ConnectionLane, transport: any SessionTransport) {
         self.services = services
         self.lane = lane
         self.transport = transport

@@ -139,7 +139,7 @@ final class EngineScene: Sendable {
 }
 
 /// Records the frames of a connection.
-private final class RecordingConnection: SessionTransport, Lane {
+private final class RecordingConnection: SessionTransport, ConnectionLane {
     private let sent = Mutex<[[UInt8]]>([])
 
     var frames: [[UInt8]] { sent.withLock { $0 } }
