@@ -53,6 +53,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var cancelled: [UserID: [CancelledMessage]] = [:]
     var incomingWebhooks: [Identifier: IncomingWebhookRow] = [:]
     var moderation = MemoryModeration()
+    var deliveries = MemoryDeliveries()
     var people = MemoryPeople()
     /// The users' states in threads, ordered by thread.
     var threadStates: [Key: [ThreadStateRow]] = [:]
@@ -88,6 +89,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         places = other.places
         users = other.users
         moderation = other.moderation
+        deliveries = other.deliveries
         people = other.people
         threadStates = other.threadStates
         drafts = other.drafts
@@ -390,7 +392,6 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         erasePeople(of: conversation)
         for key in threadStates.keys where key.conversation == conversation { change(\.threadStates[key], nil) }
         erasePushes(of: conversation)
-        changeAdministration { $0.eraseBans(in: conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
         for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }
         for key in deletedRanges.keys where key.conversation == conversation { change(\.deletedRanges[key], nil) }
