@@ -131,35 +131,33 @@ package final class Engine: Sendable {
         self.clock = clock
         self.space = space
         self.searchTime = searchTime
-        let publish = { @Sendable [index] (events: [Event], commit: Int64) in
-            for rollback in Self.adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
-            hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
-            let changed = Set(events.compactMap(\.changedConversation))
-            if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
-            for case .scheduled(let date) in events { nextScheduled.add(date) }
-        }
+        let publish = Self.publisher(to: hub, checkpoints, index, nextScheduled, rolledBack)
+        let outbound = OutboundWork(deliveries: deliveries, pushes: pushes, ledger: ledger)
         commits = try CommitQueue(
             store: store, node: node, execution: execution, batchTime: batchTime,
             settings: { current.value.withLock { $0 } }, ledger: ledger, space: space, clock: clock,
-            publish: publish,
-            record: { [deliveries, pushes] transaction in
-                var recorded = OutboundSummary()
-                recorded.deliveries = try deliveries.record(transaction)
-                recorded.pushes = try pushes.record(transaction)
-                recorded.usage = try transaction.saveUsage()
-                return recorded
-            },
-            recorded: { [deliveries, pushes, ledger] recorded in
-                ledger.commit(recorded.usage)
-                deliveries.recorded(recorded.deliveries)
-                if recorded.pushes { pushes.loop.wakeUp() }
-            },
+            publish: publish, recordOutbound: { try outbound.record($0) },
+            outboundCommitted: { outbound.committed($0) },
             expectsPushes: { [pushes] in pushes.isOn.load(ordering: .relaxed) }, observe: observe)
         apply(settings)
         node?.start(
             apply: { [weak self] effects, commit in self?.apply(effects, of: commit, publish) },
             signalled: { [weak self] signal in self?.take(signal) },
             recover: { [weak self] commit in try self?.recover(fromLossOf: commit) })
+    }
+
+    /// Returns a closure that publishes the events of a commit.
+    private static func publisher(
+        to hub: Hub, _ checkpoints: Checkpoints, _ index: any MessageIndex, _ nextScheduled: EarliestDate,
+        _ rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void
+    ) -> @Sendable (_ events: [Event], _ commit: Int64) -> Void {
+        { events, commit in
+            for rollback in adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
+            hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
+            let changed = Set(events.compactMap(\.changedConversation))
+            if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
+            for case .scheduled(let date) in events { nextScheduled.add(date) }
+        }
     }
 
     /// Applies new settings.

@@ -134,7 +134,7 @@ final class MemoryConnection: TransportConnection {
 }
 
 /// The server's end of the connection, and a lane with this one connection.
-private final class ServerEnd: SessionTransport, Lane {
+private final class ServerEnd: SessionTransport, ConnectionLane {
     private let connection: MemoryConnection
 
     init(connection: MemoryConnection) {

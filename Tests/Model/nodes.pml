@@ -204,7 +204,7 @@ inline windowStored(d) {
     device[d].held = 0
 }
 
-/* Session.open in Session.swift: the session subscribes before the device pulls a window. */
+/* Session.open in Session+Hello.swift: the session subscribes before the device pulls a window. */
 inline open(d, n) {
     device[d].node = n;
     device[d].sync = storing;

@@ -59,7 +59,7 @@ final class EngineHarness: Sendable {
     /// Carries out an operation, and waits for its answer.
     @discardableResult
     func perform<Request: Executable>(_ operation: Request, by caller: Caller) throws -> Request.Answer {
-        try done { engine.perform(operation, by: caller, completion: $0) }
+        try done { engine.execute(operation, by: caller, completion: $0) }
     }
 
     func newID() -> MessageID {

@@ -41,7 +41,7 @@ final class RecordingTransport: SessionTransport {
 }
 
 /// Delivers every frame immediately.
-final class DirectLane: Lane {
+final class DirectLane: ConnectionLane {
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
         for connection in connections {
             guard let session = connection as? Session, origin != Origin(session) else { continue }
@@ -182,7 +182,7 @@ final class Device: Sendable {
     let transport = RecordingTransport()
     private let lastRef = Mutex<Int64>(0)
 
-    init(_ services: SessionServices, _ lane: any Lane) {
+    init(_ services: SessionServices, _ lane: any ConnectionLane) {
         session = Session(services: services, lane: lane, transport: transport)
     }
 

@@ -159,7 +159,7 @@ import Testing
         func change(_ isFollowed: Bool) throws -> Int {
             try steps {
                 let change = ChangeThread(conversation: log, thread: id(1), ThreadChange(isFollowed: isFollowed))
-                let _: ThreadState = try done { engine.perform(change, by: bob, completion: $0) }
+                let _: ThreadState = try done { engine.execute(change, by: bob, completion: $0) }
             }
         }
         try mention(at: 1...600)
@@ -176,13 +176,13 @@ import Testing
                 let submission = Submission(id: MessageID(high: 5, low: number), content: .text(text))
                 let request = ScheduleMessage(
                     conversation: group, submission: submission, sendAt: Date(timeIntervalSinceNow: 3_600))
-                let _: EmptyAnswer = try done { engine.perform(request, by: alice, completion: $0) }
+                let _: EmptyAnswer = try done { engine.execute(request, by: alice, completion: $0) }
             }
         }
         func list() throws -> Int {
             try steps {
                 let list = ListScheduled(page: Paging(limit: 100))
-                let page: ListScheduled.Answer = try done { engine.perform(list, by: alice, completion: $0) }
+                let page: ListScheduled.Answer = try done { engine.execute(list, by: alice, completion: $0) }
                 #expect(page.elements.count == 6 && page.cursor != nil)
             }
         }
@@ -217,13 +217,13 @@ import Testing
             }
         }
         let _: EmptyAnswer = try done {
-            engine.perform(BanUser(conversation: group, user: "bob"), by: admin, completion: $0)
+            engine.execute(BanUser(conversation: group, user: "bob"), by: admin, completion: $0)
         }
-        let _: EmptyAnswer = try done { engine.perform(BanFromServer(user: "carol"), by: admin, completion: $0) }
+        let _: EmptyAnswer = try done { engine.execute(BanFromServer(user: "carol"), by: admin, completion: $0) }
         for _ in 0..<2 { _ = try send() }
         let plain = try send()
         let _: EmptyAnswer = try done {
-            engine.perform(BanUser(conversation: room, user: "bob"), by: admin, completion: $0)
+            engine.execute(BanUser(conversation: room, user: "bob"), by: admin, completion: $0)
         }
         #expect(try send() > plain + 5, "a ban was looked for before")
     }
@@ -246,14 +246,14 @@ import Testing
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: elsewhere, by: admin, completion: $0)
         }
-        let _: EmptyAnswer = try done { engine.perform(BlockUser(user: "carol"), by: alice, completion: $0) }
+        let _: EmptyAnswer = try done { engine.execute(BlockUser(user: "carol"), by: alice, completion: $0) }
         for id in [group, direct] { for _ in 0..<2 { _ = try send(to: id) } }
         let plain = (group: try send(to: group), direct: try send(to: direct))
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: group, by: admin, completion: $0)
         }
         #expect(try send(to: group) > plain.group + 5, "a mute was looked for before")
-        let _: EmptyAnswer = try done { engine.perform(BlockUser(user: "bob"), by: alice, completion: $0) }
+        let _: EmptyAnswer = try done { engine.execute(BlockUser(user: "bob"), by: alice, completion: $0) }
         #expect(try send(to: direct) <= plain.group, "a block is looked for")
     }
 

@@ -154,7 +154,7 @@ extension SessionServices {
 }
 
 /// Counts the frames that a session sends.
-private final class CountingConnection: SessionTransport, Lane {
+private final class CountingConnection: SessionTransport, ConnectionLane {
     private let count = EventCounter()
 
     var frames: Int { count.count }

@@ -272,7 +272,7 @@ extension PersonalData.Record {
             writer.field("joinSeq", member.joinSeq)
             writer.field("readSeq", member.readSeq)
             writer.field("clearSeq", member.clearSeq)
-            writer.field("muted", member.isMuted)
+            writer.field("muted", member.mutesPushes)
             writer.field("notifications", member.level?.rawValue)
             writer.field("pinned", member.isPinned)
             writer.field("markedUnread", member.isMarkedUnread)

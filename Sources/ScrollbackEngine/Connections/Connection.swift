@@ -4,7 +4,7 @@ package import ScrollbackModel
 package protocol Connection: AnyObject, Sendable {
     var user: UserID { get }
     /// The thread that serves the connection.
-    var lane: any Lane { get }
+    var lane: any ConnectionLane { get }
     /// Whether the connection is open and the client has not reported that it is in the background.
     var isInForeground: Bool { get }
     /// Returns whether the connection is subscribed to a conversation.
@@ -32,7 +32,7 @@ extension Connection {
 /// A thread that serves connections.
 ///
 /// A frame for many of its connections is handed over once.
-package protocol Lane: AnyObject, Sendable {
+package protocol ConnectionLane: AnyObject, Sendable {
     /// Queues a frame for connections of this lane, without blocking.
     ///
     /// A connection whose queue is full is closed with code 4008.
@@ -46,7 +46,7 @@ package protocol Lane: AnyObject, Sendable {
         _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame)
 }
 
-extension Lane {
+extension ConnectionLane {
     package func deliver(
         _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame
     ) {
@@ -85,7 +85,7 @@ package enum CloseReason: Int, Sendable {
 /// This is a value type, so that delivery uses a copy without holding a lock.
 struct Audience {
     private struct Group {
-        var lane: any Lane
+        var lane: any ConnectionLane
         var connections: [any Connection]
         /// For each connection, the sequence number above which its user can see every message.
         var fullyVisibleAfter: [Seq]

@@ -13,7 +13,7 @@ package enum Event: Sendable {
     /// A message or a range of messages changed; users who can't see the message receive only the new head.
     case changed(ConversationID, LogChange, HeadAnnouncement, notifiesCommunity: Bool)
     /// A user hid messages from their own view; sent to the user's devices, with the new counts.
-    case hidden([SeqRange], ReadEvent)
+    case hidden([SeqRange], OwnStateChange)
     /// The visible history was reduced.
     case visibilityReduced(ConversationID, head: Seq)
     /// The log advanced without an event per message, because of an import, for example.
@@ -21,9 +21,9 @@ package enum Event: Sendable {
     case transient(TransientMessage, origin: Origin?)
     /// A user changed their own state; sent to their devices, and as a read receipt to the other user of a direct
     /// conversation.
-    case read(ReadEvent)
+    case ownStateChanged(OwnStateChange)
     /// A user read several conversations at once.
-    case reads([ReadEvent])
+    case ownStatesChanged([OwnStateChange])
     /// A user's devices have stored the messages through a sequence number; sent to the other members.
     case delivered(ConversationID, UserID, Seq)
     /// A user changed their own state in a thread; sent to their devices.
@@ -81,8 +81,10 @@ package struct Origin: Hashable, Sendable {
     }
 }
 
-/// A change of a user's own state in a conversation, with the counts at that time.
-package struct ReadEvent: Sendable {
+/// A change of a user's own state in a conversation, such as the read position or the notification level.
+///
+/// It contains the whole state after the change, with the counts at that time.
+package struct OwnStateChange: Sendable {
     package var conversation: ConversationID
     package var user: UserID
     package var summary: ReadSummary

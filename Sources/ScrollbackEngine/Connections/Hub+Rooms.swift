@@ -35,8 +35,8 @@ extension Hub {
     }
 
     /// Returns whether a change is delivered; otherwise subscribers soon receive one new head for all skipped changes.
-    func shouldDeliver(_ change: LogChange, in id: ConversationID, _ mark: HeadAnnouncement) -> Bool {
-        !id.kind.traits.streamsUnderLoadByPriority || rooms.admit(id, .normal, orElse: mark, now: clock())
+    func shouldDeliver(_ change: LogChange, in id: ConversationID, _ head: HeadAnnouncement) -> Bool {
+        !id.kind.traits.streamsUnderLoadByPriority || rooms.admit(id, .normal, orElse: head, now: clock())
     }
 
     /// Returns a user's other connections that are subscribed to a room, without iterating over all subscribers.
@@ -46,8 +46,8 @@ extension Hub {
 
     /// Sends rooms' heads to their subscribers if the newest messages were not delivered.
     func deliverPendingHeads() {
-        for (id, mark) in rooms.takePendingHeads() {
-            audience(of: id)?.deliver(frame(mark.event(id)), except: nil)
+        for (id, head) in rooms.takePendingHeads() {
+            audience(of: id)?.deliver(frame(head.event(id)), except: nil)
         }
     }
 }
@@ -55,14 +55,14 @@ extension Hub {
 /// The frame that replaces a low-priority message for a slow connection: the room's head.
 package final class HeadFrame: Sendable {
     package let conversation: ConversationID
-    private let mark: HeadAnnouncement
+    private let head: HeadAnnouncement
     private let hub: Hub
 
-    init(_ mark: HeadAnnouncement, of conversation: ConversationID, in hub: Hub) {
-        self.mark = mark
+    init(_ head: HeadAnnouncement, of conversation: ConversationID, in hub: Hub) {
+        self.head = head
         self.conversation = conversation
         self.hub = hub
     }
 
-    package var encoded: [UInt8] { hub.frame(mark.event(conversation)) }
+    package var encoded: [UInt8] { hub.frame(head.event(conversation)) }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// Distributes events to connections.
 ///
 /// The store's writer passes the events of each commit in order. The hub finds the subscribed connections and gives
-/// each ``Lane`` one frame for all of its connections.
+/// each ``ConnectionLane`` one frame for all of its connections.
 ///
 /// Subscriptions are sharded by conversation, so that subscribing does not wait for deliveries to other conversations.
 package final class Hub: Sendable {
@@ -15,7 +15,7 @@ package final class Hub: Sendable {
     private let shards: [Shard]
     private let connectionsByUser = Mutex<[UserID: [any Connection]]>([:])
     private let connectionCount = Atomic<Int>(0)
-    private let accessReductionCount = Atomic<Int>(0)
+    private let currentAccessVersion = Atomic<Int>(0)
     /// The channels with new heads of which their community's members have not been notified yet.
     private let channelsWithNewHeads = Mutex<[ConversationID: HeadAnnouncement]>([:])
     /// The checkpoint of the newest commit whose events were published.
@@ -86,19 +86,19 @@ package final class Hub: Sendable {
 
     /// A counter that increases whenever subscribers of a conversation are dismissed or their visible history is
     /// reduced.
-    package var accessReductions: Int { accessReductionCount.load(ordering: .sequentiallyConsistent) }
+    package var accessVersion: Int { currentAccessVersion.load(ordering: .sequentiallyConsistent) }
 
     /// Subscribes a connection to a conversation.
     ///
-    /// - Parameter mark: The value of ``accessReductions`` before the permission check.
-    /// - Returns: Whether the connection is subscribed; `false` if ``accessReductions`` increased since, for any
+    /// - Parameter version: The value of ``accessVersion`` before the permission check.
+    /// - Returns: Whether the connection is subscribed; `false` if ``accessVersion`` increased since, for any
     ///   conversation.
     @discardableResult
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int? = nil
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since version: Int? = nil
     ) -> Bool {
         shard(id).audiences.withLock { audiences in
-            if let mark, mark != accessReductions { return false }
+            if let version, version != accessVersion { return false }
             audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
             return true
         }
@@ -108,11 +108,11 @@ package final class Hub: Sendable {
     ///
     /// - Throws: `room-full`.
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int,
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since version: Int,
         capacity: Int64
     ) throws(ChatError) -> Bool {
         let isSubscribed: Bool? = shard(id).audiences.withLock { audiences in
-            if mark != accessReductions { return false }
+            if version != accessVersion { return false }
             let audience = audiences[id] ?? Audience()
             guard audience.contains(connection) || audience.count < capacity else { return nil }
             audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
@@ -135,7 +135,7 @@ package final class Hub: Sendable {
     /// Removes all subscribers of a conversation.
     private func unsubscribeAll(from id: ConversationID) {
         // The counter increases first. A concurrent subscription then either fails or exists already and is removed.
-        accessReductionCount.add(1, ordering: .sequentiallyConsistent)
+        currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
         shard(id).audiences.withLock { $0[id] = nil }
         channelsWithNewHeads.withLock { $0[id] = nil }
     }
@@ -184,85 +184,37 @@ package final class Hub: Sendable {
 
     private func publish(_ event: Event) {
         switch event {
-        case .message(var message, let notifiesCommunity, let origin):
-            let id = message.conversation
-            if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
-            // The head is recorded last, because another thread may announce it at any time.
-            defer { if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) } }
-            deliver(id, except: origin) { name in
-                message.conversation = name
-                return .message(message)
-            }
-            if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
-        case .changed(let id, let change, let mark, let notifiesCommunity):
-            let mark = mark.after(change)
-            defer { if notifiesCommunity { recordHead(mark, of: id) } }
-            guard shouldDeliver(change, in: id, mark) else { return }
-            deliver(change, id, mark)
-        case .hidden(let places, let event):
-            let places = places.sorted { $0.lowerBound < $1.lowerBound }
-            let devices = connections(of: event.user)
-            // The devices are updated first. A concurrent subscription then either fails or exists already and is
-            // narrowed.
-            for device in devices { device.visibilityReduced() }
-            if let last = places.last?.upperBound {
-                shard(event.conversation).audiences.withLock {
-                    $0[event.conversation]?.reduceVisibility(to: last, for: event.user)
-                }
-            }
-            let name = event.conversation.relative(to: event.user)
-            send(.hidden(name, event.summary.epoch, places), to: devices)
-            send(.read(name, event.summary), to: devices)
+        case .message(let message, let notifiesCommunity, let origin):
+            deliver(message, notifiesCommunity: notifiesCommunity, except: origin)
+        case .changed(let id, let change, let head, let notifiesCommunity):
+            deliverChange(change, in: id, head.after(change), notifiesCommunity: notifiesCommunity)
+        case .hidden(let places, let change): deliverHidden(places, change)
         case .visibilityReduced(let id, let head):
             // The counter increases first, as in `unsubscribeAll(from:)`.
-            accessReductionCount.add(1, ordering: .sequentiallyConsistent)
+            currentAccessVersion.add(1, ordering: .sequentiallyConsistent)
             shard(id).audiences.withLock { $0[id]?.reduceVisibility(to: head) }
-        case .headChanged(let id, let mark, let notifiesCommunity):
-            deliver(id) { mark.event($0) }
-            if notifiesCommunity { recordHead(mark, of: id) }
-        case .transient(var message, let origin):
-            guard shouldDeliver(message, except: origin) else { return }
-            deliver(message.conversation, except: origin) { name in
-                message.conversation = name
-                return .transient(message)
-            }
-        case .read(let event):
-            send(
-                .read(event.conversation.relative(to: event.user), event.summary), to: connections(of: event.user))
-            sendReadReceipt(of: event)
-        case .reads(let events):
-            guard let user = events.first?.user else { return }
-            let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
-            send(.reads(reads), to: connections(of: user))
-            for event in events { sendReadReceipt(of: event) }
+        case .headChanged(let id, let head, let notifiesCommunity):
+            deliver(id) { head.event($0) }
+            if notifiesCommunity { recordHead(head, of: id) }
+        case .transient(let message, let origin): deliver(message, except: origin)
+        case .ownStateChanged(let change):
+            let name = change.conversation.relative(to: change.user)
+            send(.read(name, change.summary), to: connections(of: change.user))
+            sendReadReceipt(of: change)
+        case .ownStatesChanged(let changes): deliverOwnStates(changes)
         case .delivered(let id, let user, let seq): sendDelivered(id, user, seq)
         case .thread(let id, let user, let state):
             send(.thread(id.relative(to: user), state), to: connections(of: user))
         case .draft(let draft, let user): send(.draft(draft), to: connections(of: user))
-        case .joined(let id, let user, let role, let seq):
-            for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
-            guard id.kind.traits.membership != .named else {
-                // The name lists the members, and a user's own settings are not for the other user to see.
-                return send(.member(id.relative(to: user), user, role), to: connections(of: user))
-            }
-            deliver(id) { .member($0, user, role) }
-        case .left(let id, let user):
-            // The connections are unsubscribed first; then the user and the remaining subscribers are notified.
-            for connection in connections(of: user) { connection.left(id) }
-            send(.member(id.relative(to: user), user, nil), to: connections(of: user))
-            deliver(id) { .member($0, user, nil) }
+        case .joined(let id, let user, let role, let seq): deliverJoined(user, role, to: id, fullyVisibleAfter: seq)
+        case .left(let id, let user): deliverLeft(user, from: id)
         case .memberStateChanged(let id, let user):
             send(.conversation(id.relative(to: user), isDeleted: false), to: connections(of: user))
         case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
         case .conversationDeleted(let id):
             deliver(id) { .conversation($0, isDeleted: true) }
             unsubscribeAll(from: id)
-        case .madePrivate(let id, let members):
-            deliver(id) { .resync($0) }
-            unsubscribeAll(from: id)
-            for (user, seq) in members {
-                for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
-            }
+        case .madePrivate(let id, let members): makePrivate(id, members)
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .invited(let invitation): send(.invitation(invitation), to: connections(of: invitation.user))
         case .invitationEnded(let id, let user): send(.invitationEnded(id), to: connections(of: user))
@@ -280,10 +232,91 @@ package final class Hub: Sendable {
         }
     }
 
+    private func deliver(_ message: Message, notifiesCommunity: Bool, except origin: Origin?) {
+        let id = message.conversation
+        if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
+        // The head is recorded last, because another thread may announce it at any time.
+        defer { if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) } }
+        var named = message
+        deliver(id, except: origin) { name in
+            named.conversation = name
+            return .message(named)
+        }
+        if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
+    }
+
+    private func deliver(_ message: TransientMessage, except origin: Origin?) {
+        guard shouldDeliver(message, except: origin) else { return }
+        var named = message
+        deliver(message.conversation, except: origin) { name in
+            named.conversation = name
+            return .transient(named)
+        }
+    }
+
+    private func deliverChange(
+        _ change: LogChange, in id: ConversationID, _ head: HeadAnnouncement, notifiesCommunity: Bool
+    ) {
+        defer { if notifiesCommunity { recordHead(head, of: id) } }
+        guard shouldDeliver(change, in: id, head) else { return }
+        deliver(change, id, head)
+    }
+
+    /// Delivers the ranges of messages that a user hid from their own view, and narrows the subscriptions of the user's
+    /// devices.
+    private func deliverHidden(_ places: [SeqRange], _ change: OwnStateChange) {
+        let places = places.sorted { $0.lowerBound < $1.lowerBound }
+        let devices = connections(of: change.user)
+        // The devices are updated first. A concurrent subscription then either fails or exists already and is
+        // narrowed.
+        for device in devices { device.visibilityReduced() }
+        if let last = places.last?.upperBound {
+            shard(change.conversation).audiences.withLock {
+                $0[change.conversation]?.reduceVisibility(to: last, for: change.user)
+            }
+        }
+        let name = change.conversation.relative(to: change.user)
+        send(.hidden(name, change.summary.epoch, places), to: devices)
+        send(.read(name, change.summary), to: devices)
+    }
+
+    /// Delivers changes of one user's own state in several conversations.
+    private func deliverOwnStates(_ changes: [OwnStateChange]) {
+        guard let user = changes.first?.user else { return }
+        let reads = changes.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
+        send(.reads(reads), to: connections(of: user))
+        for change in changes { sendReadReceipt(of: change) }
+    }
+
+    private func deliverJoined(_ user: UserID, _ role: Role, to id: ConversationID, fullyVisibleAfter seq: Seq) {
+        for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
+        guard id.kind.traits.membership != .named else {
+            // The name lists the members, and a user's own settings are not for the other user to see.
+            return send(.member(id.relative(to: user), user, role), to: connections(of: user))
+        }
+        deliver(id) { .member($0, user, role) }
+    }
+
+    private func deliverLeft(_ user: UserID, from id: ConversationID) {
+        // The connections are unsubscribed first; then the user and the remaining subscribers are notified.
+        for connection in connections(of: user) { connection.left(id) }
+        send(.member(id.relative(to: user), user, nil), to: connections(of: user))
+        deliver(id) { .member($0, user, nil) }
+    }
+
+    /// Unsubscribes all connections from a channel, and subscribes those of its members again.
+    private func makePrivate(_ id: ConversationID, _ members: [UserID: Seq]) {
+        deliver(id) { .resync($0) }
+        unsubscribeAll(from: id)
+        for (user, seq) in members {
+            for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
+        }
+    }
+
     /// Records a channel's new head until its community's members are notified.
-    private func recordHead(_ mark: HeadAnnouncement, of id: ConversationID) {
+    private func recordHead(_ head: HeadAnnouncement, of id: ConversationID) {
         channelsWithNewHeads.withLock { heads in
-            if heads[id]?.merge(mark) == nil { heads[id] = mark }
+            if heads[id]?.merge(head) == nil { heads[id] = head }
         }
     }
 
@@ -320,21 +353,21 @@ package final class Hub: Sendable {
     }
 
     /// Delivers a change to subscribers who can see the message; the others receive the new head and fetch the rest.
-    private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: HeadAnnouncement) {
+    private func deliver(_ change: LogChange, _ id: ConversationID, _ head: HeadAnnouncement) {
         guard let audience = audience(of: id) else { return }
         guard case .message(var message) = change else {
-            return deliver(id) { .changed($0, mark.epoch, change) }
+            return deliver(id) { .changed($0, head.epoch, change) }
         }
         let names = id.namedUsers.map { (user: UserID?.some($0), name: id.relative(to: $0)) }
         for (user, name) in names.isEmpty ? [(nil, id)] : names {
             message.conversation = name
             audience.deliver(
-                frame(.changed(name, mark.epoch, .message(message))), about: message.seq, to: user,
-                orElse: frame(mark.event(name)))
+                frame(.changed(name, head.epoch, .message(message))), about: message.seq, to: user,
+                orElse: frame(head.event(name)))
         }
     }
 
-    private func sendReadReceipt(of event: ReadEvent) {
+    private func sendReadReceipt(of event: OwnStateChange) {
         let id = event.conversation
         guard id.kind == .direct, let receipt = event.receipt else { return }
         for peer in id.namedUsers where peer != event.user {
@@ -367,102 +400,16 @@ package final class Hub: Sendable {
             defer { heads = [:] }
             return heads
         }
-        for (id, mark) in heads {
+        for (id, head) in heads {
             guard let community = id.community, let members = audience(of: community) else { continue }
-            guard let last = mark.last else {
-                members.deliver(frame(mark.event(id)), except: nil)
+            guard let last = head.last else {
+                members.deliver(frame(head.event(id)), except: nil)
                 continue
             }
             // Users who joined after the message was sent receive the head without the message.
             members.deliver(
-                frame(mark.event(id)), about: last.timetoken.span, to: nil,
-                orElse: frame(mark.withoutMessage.event(id)))
+                frame(head.event(id)), about: last.timetoken.span, to: nil,
+                orElse: frame(head.withoutMessage.event(id)))
         }
-    }
-}
-
-/// The head of a log, for clients that receive the head but not every message.
-package struct HeadAnnouncement: Sendable {
-    package var epoch: Epoch
-    package var seq: Seq
-    package var countedIndex: Int64
-    package var rev: Int64
-    /// The oldest available sequence number, if it changed.
-    package var firstSeq: Seq?
-    /// The newest message that recents don't skip, if there is a new one.
-    var last: Message?
-    /// The message that changed.
-    private var changed: Message?
-    /// The range of messages that was removed.
-    private var removed: SeqRange?
-    /// Whether the change may have altered which messages count as unread.
-    private var altersCounts = false
-
-    init(epoch: Epoch, seq: Seq, countedIndex: Int64, rev: Int64, firstSeq: Seq?) {
-        self.epoch = epoch
-        self.seq = seq
-        self.countedIndex = countedIndex
-        self.rev = rev
-        self.firstSeq = firstSeq
-    }
-
-    init(_ row: ConversationRow, generation: UInt64) {
-        self.init(
-            epoch: row.epoch(in: generation), seq: row.head, countedIndex: row.countedIndex, rev: row.rev,
-            firstSeq: row.firstSeq > 1 ? row.firstSeq : nil)
-    }
-
-    func event(_ name: ConversationID) -> ServerEvent {
-        .head(
-            name,
-            HeadUpdate(
-                epoch: epoch, seq: seq, countedIndex: countedIndex, rev: rev, firstSeq: firstSeq, last: last,
-                altersCounts: altersCounts))
-    }
-
-    /// The head without the message.
-    var withoutMessage: HeadAnnouncement {
-        var mark = self
-        mark.last = nil
-        return mark
-    }
-
-    /// Returns the head after a change.
-    func after(_ change: LogChange) -> HeadAnnouncement {
-        var mark = self
-        switch change {
-        case .removed(let places, _):
-            mark.altersCounts = true
-            mark.removed = places
-        case .invisible: break
-        case .message(let message):
-            // Actions on a message without mentions alter no counts; an edit may have removed a mention.
-            mark.altersCounts =
-                message.isDeleted || message.editedAt != nil || message.attributes.mentions != nil
-            mark.changed = message
-        }
-        return mark
-    }
-
-    /// Merges a newer head into this one, without losing information that was not yet delivered.
-    mutating func merge(_ newer: HeadAnnouncement) {
-        guard newer.epoch == epoch else { return self = newer }
-        var merged = newer
-        merged.seq = max(seq, newer.seq)
-        merged.countedIndex = max(countedIndex, newer.countedIndex)
-        merged.rev = max(rev, newer.rev)
-        merged.firstSeq = newer.firstSeq ?? firstSeq
-        merged.last = newer.last ?? (newer.changed?.seq == last?.seq ? newer.changed : last)
-        if let last = merged.last, newer.removed?.contains(last.seq) == true { merged.last = nil }
-        merged.altersCounts = altersCounts || newer.altersCounts
-        self = merged
-    }
-
-    init(_ message: Message) {
-        epoch = message.epoch
-        seq = message.seq
-        countedIndex = message.countedIndex
-        rev = message.rev
-        if message.attributes.traits.bits & MessageTraits.skipsRecentsBit == 0 { last = message }
     }
 }

@@ -66,24 +66,24 @@ final class RoomRateLimits: Sendable {
         return state.withLock { state in
             // A later message does not contain skipped changes, so their revision stays until it is announced.
             let rev = state.pendingHeads[id]?.rev ?? 0
-            var mark = HeadAnnouncement(message).withoutMessage
-            mark.rev = max(mark.rev, rev)
+            var head = HeadAnnouncement(message).withoutMessage
+            head.rev = max(head.rev, rev)
             let isAdmitted = state.admits(id, message.attributes.priority, now: now)
             if !isAdmitted { count() }
-            state.pendingHeads[id] = isAdmitted && rev == 0 ? nil : mark
+            state.pendingHeads[id] = isAdmitted && rev == 0 ? nil : head
             return isAdmitted
         }
     }
 
     /// Returns whether something other than a new stored message is delivered.
     ///
-    /// - Parameter mark: The head that subscribers receive soon if it is not delivered.
-    func admit(_ id: ConversationID, _ priority: MessagePriority, orElse mark: HeadAnnouncement?, now: Date) -> Bool {
+    /// - Parameter head: The head that subscribers receive soon if it is not delivered.
+    func admit(_ id: ConversationID, _ priority: MessagePriority, orElse head: HeadAnnouncement?, now: Date) -> Bool {
         state.withLock { state in
             let isAdmitted = state.admits(id, priority, now: now)
             if !isAdmitted {
                 count()
-                if let mark { state.pendingHeads[id] = mark }
+                if let head { state.pendingHeads[id] = head }
             }
             return isAdmitted
         }

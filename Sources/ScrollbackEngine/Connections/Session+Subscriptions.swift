@@ -3,37 +3,39 @@ import Synchronization
 
 /// Subscriptions to conversations.
 extension Session {
-    /// The point in time of a permission check, which becomes invalid when access is reduced for this user or for all.
-    struct AccessCheckpoint {
-        var userAccessReductions: Int
-        var accessReductions: Int
+    /// The version of access decisions; a permission check is valid only while the version stays the same.
+    struct AccessVersion {
+        /// The version of this user's access.
+        var user: Int
+        /// The version of the access of all users: ``Hub/accessVersion``.
+        var hub: Int
     }
 
-    func checkpoint() -> AccessCheckpoint {
-        AccessCheckpoint(
-            userAccessReductions: state.withLock { $0.userAccessReductions }, accessReductions: hub.accessReductions)
+    func accessVersion() -> AccessVersion {
+        AccessVersion(user: state.withLock { $0.userAccessVersion }, hub: hub.accessVersion)
     }
 
-    /// Subscribes to conversations that a permission check after `checkpoint` allowed; all of them or none.
+    /// Subscribes to conversations that a permission check allowed; all of them or none.
     ///
     /// - Parameters:
     ///   - ids: For each conversation, the sequence number above which the user can see every message.
     ///   - capacities: The maximum numbers of subscribers of rooms with a limit.
+    ///   - version: The version of access decisions before the permission check.
     /// - Returns: Whether the permission check is still valid; if not, no subscription is added.
     /// - Throws: `room-full`; in this case, no subscription is added.
     func subscribe(
-        to ids: [ConversationID: Seq], capacities: [ConversationID: Int64] = [:], since checkpoint: AccessCheckpoint
+        to ids: [ConversationID: Seq], capacities: [ConversationID: Int64] = [:], since version: AccessVersion
     ) throws(ChatError) -> Bool {
         try state.withLock { (state) throws(ChatError) -> Bool in
             guard case .open = state.phase else { return true }
-            guard state.userAccessReductions == checkpoint.userAccessReductions else { return false }
+            guard state.userAccessVersion == version.user else { return false }
             var new: [ConversationID] = []
             for (id, seq) in ids {
                 // Existing subscriptions are renewed too, because the hub may have dismissed all subscribers since.
                 let isSubscribed: Bool
                 do throws(ChatError) {
                     isSubscribed = try subscribeInHub(
-                        to: id, fullyVisibleAfter: seq, since: checkpoint, capacity: capacities[id])
+                        to: id, fullyVisibleAfter: seq, since: version, capacity: capacities[id])
                 } catch {
                     for id in new { hub.unsubscribe(self, from: id) }
                     throw error
@@ -50,13 +52,12 @@ extension Session {
     }
 
     private func subscribeInHub(
-        to id: ConversationID, fullyVisibleAfter seq: Seq, since checkpoint: AccessCheckpoint, capacity: Int64?
+        to id: ConversationID, fullyVisibleAfter seq: Seq, since version: AccessVersion, capacity: Int64?
     ) throws(ChatError) -> Bool {
         guard let capacity else {
-            return hub.subscribe(self, to: id, fullyVisibleAfter: seq, since: checkpoint.accessReductions)
+            return hub.subscribe(self, to: id, fullyVisibleAfter: seq, since: version.hub)
         }
-        return try hub.subscribe(
-            self, to: id, fullyVisibleAfter: seq, since: checkpoint.accessReductions, capacity: capacity)
+        return try hub.subscribe(self, to: id, fullyVisibleAfter: seq, since: version.hub, capacity: capacity)
     }
 
     func unsubscribe(from id: ConversationID) {
@@ -79,12 +80,12 @@ extension Session {
 
     /// Invalidates earlier permission checks, because the user can see less than before.
     package func visibilityReduced() {
-        state.withLock { $0.userAccessReductions += 1 }
+        state.withLock { $0.userAccessVersion += 1 }
     }
 
     package func left(_ id: ConversationID) {
         state.withLock { state in
-            state.userAccessReductions += 1
+            state.userAccessVersion += 1
             for subscribed in state.subscriptions
             where subscribed == id || id.isCommunityRoot && subscribed.community == id {
                 state.subscriptions.remove(subscribed)

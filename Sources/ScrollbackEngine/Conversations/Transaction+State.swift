@@ -8,13 +8,13 @@ extension Transaction {
         _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions
     ) throws -> ReadSummary {
         let (summary, event) = try changed(id, change, by: caller, permissions: permissions, as: nil)
-        if let event { publish(.read(event)) }
+        if let event { publish(.ownStateChanged(event)) }
         return summary
     }
 
     /// Advances the read positions of several conversations, as one change of the caller's state.
     package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadResult] {
-        var events: [ReadEvent] = []
+        var events: [OwnStateChange] = []
         let revision = try advanceRev(of: caller.user, by: caller.user)
         let answers = try marks.map { mark in
             let id = mark.conversation.logID.absolute(for: caller.user)
@@ -27,7 +27,7 @@ extension Transaction {
                 return ReadResult(conversation: mark.conversation, result: .failure(error))
             }
         }
-        if !events.isEmpty { publish(.reads(events)) }
+        if !events.isEmpty { publish(.ownStatesChanged(events)) }
         return answers
     }
 
@@ -37,7 +37,7 @@ extension Transaction {
     /// - Returns: The caller's state after the change, and the event to publish if anything changed.
     private func changed(
         _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions, as revision: Int64?
-    ) throws -> (ReadSummary, ReadEvent?) {
+    ) throws -> (ReadSummary, OwnStateChange?) {
         let user = caller.user
         if case .settings = change, id.kind.traits.isImplicit, id.namedUsers.contains(user),
             permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
@@ -75,7 +75,7 @@ extension Transaction {
         let summary = try Access(
             to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date
         ).summary(for: user, in: store)
-        return (summary, ReadEvent(conversation: row.id, user: user, summary: summary, receipt: receipt))
+        return (summary, OwnStateChange(conversation: row.id, user: user, summary: summary, receipt: receipt))
     }
 
     private func apply(
@@ -93,7 +93,7 @@ extension Transaction {
             member.markedRev = revision
         case .notifications(let level): member.level = level
         case .settings(let isMuted, let isPinned):
-            member.isMuted = isMuted ?? member.isMuted
+            member.mutesPushes = isMuted ?? member.mutesPushes
             member.isPinned = isPinned ?? member.isPinned
         case .removeRecent(let place, let excludesFromNewDevices):
             try place.map { try checkPlace($0, access) }

@@ -3,7 +3,8 @@
 /// Owners are served in turn. The queue has a bound, and each user has a smaller one. A barrier runs after all writes
 /// that any user queued before it.
 package struct WriterQueue<Element> {
-    package enum Refusal: String, CaseIterable {
+    /// A bound that refuses a write.
+    package enum Bound: String, CaseIterable {
         /// The owner has too many waiting writes.
         case owner
         /// The queue is full.
@@ -43,7 +44,9 @@ package struct WriterQueue<Element> {
     package var count: Int { queue.count + barriers.count }
 
     /// Queues a write unless a bound is reached.
-    package mutating func append(_ element: Element, of owner: WorkOwner) -> Refusal? {
+    ///
+    /// - Returns: The bound that refused the write; `nil` if the write was queued.
+    package mutating func append(_ element: Element, of owner: WorkOwner) -> Bound? {
         guard queue.count < maximumCount else { return .total }
         guard !owner.isLimited || queue.count(of: owner) < maximumOwnCount else { return .owner }
         queue.append(Entry(number: takeNumber(), element: element), of: owner)

@@ -5,12 +5,12 @@ import Synchronization
 
 /// The single writer of the store.
 ///
-/// The writer repeatedly takes the waiting changes, runs them in one transaction, publishes the events and completes
-/// the changes. It never waits to fill a batch: the batch size grows with the time that a commit takes.
+/// The writer takes the waiting writes, runs them in one transaction, publishes the events and completes the writes. It
+/// never waits to fill a batch: the batch grows with the time that a commit takes.
 ///
-/// Two bounds keep one user's burst from delaying another user's change: the number of changes in a transaction, and
-/// the time after which no further change begins. Users take turns, so the other user's change is among the first of
-/// the next batch.
+/// Two bounds keep one user's burst from delaying another user's write: the number of writes in a transaction, and the
+/// time after which no further write begins. Users take turns, so the other user's write is among the first of the
+/// next batch.
 package final class CommitQueue: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
@@ -21,11 +21,11 @@ package final class CommitQueue: Sendable {
         case inline
     }
 
-    /// The maximum number of changes in a transaction.
+    /// The maximum number of writes in a transaction.
     static let maximumBatch = 512
-    /// The default time after which a transaction begins no further change.
+    /// The default time after which a transaction begins no further write.
     ///
-    /// The remaining changes of the batch go back to the queue.
+    /// The remaining writes of the batch go back to the queue.
     package static let standardBatchTime = Duration.milliseconds(20)
 
     private let store: any MessageStore
@@ -33,8 +33,8 @@ package final class CommitQueue: Sendable {
     private let node: Node?
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
-    private let record: @Sendable (Transaction) throws -> OutboundSummary
-    private let recorded: @Sendable (OutboundSummary) -> Void
+    private let recordOutbound: @Sendable (Transaction) throws -> OutboundSummary
+    private let outboundCommitted: @Sendable (OutboundSummary) -> Void
     private let expectsPushes: @Sendable () -> Bool
     private let observe: @Sendable (CommitReport) -> Void
     private let settings: @Sendable () -> ServerSettings
@@ -54,27 +54,27 @@ package final class CommitQueue: Sendable {
     private let unconfirmed = Mutex<Unconfirmed?>(nil)
 
     private struct State {
-        var waiting: WriterQueue<any Job>
+        var waiting: WriterQueue<any QueuedWrite>
         var isRunning = false
         var isClosed = false
-        var refusals: [WriterQueue<any Job>.Refusal: Int] = [:]
+        var refusals: [WriterQueue<any QueuedWrite>.Bound: Int] = [:]
     }
 
     /// Creates a queue that writes to a store.
     ///
     /// - Parameters:
-    ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.
-    ///   - maximumOwnQueue: The same for the changes of one user.
-    ///   - batchTime: The time after which a transaction begins no further change.
+    ///   - maximumQueue: The number of waiting writes above which `submit` refuses new ones.
+    ///   - maximumOwnQueue: The same for the writes of one user.
+    ///   - batchTime: The time after which a transaction begins no further write.
     ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - settings: Returns the current settings; called for each transaction.
     ///   - ledger: What users have added today.
     ///   - space: The free space of the store's volume.
     ///   - publish: Receives the events and the number of each commit, in commit order, on the writer's thread.
-    ///   - record: Stores, within the transaction, the webhook deliveries and pushes that result from it, and returns a
-    ///     summary.
-    ///   - recorded: Receives that summary after the commit.
-    ///   - expectsPushes: Returns whether `record` looks for users who may receive pushes.
+    ///   - recordOutbound: Stores, within the transaction, the webhook deliveries and pushes that result from it, and
+    ///     returns a summary.
+    ///   - outboundCommitted: Receives that summary after the commit.
+    ///   - expectsPushes: Returns whether `recordOutbound` looks for users who may receive pushes.
     ///   - observe: Receives a report after each commit or failed transaction.
     package init(
         store: any MessageStore, node: Node? = nil, execution: Execution, maximumQueue: Int = 10_000,
@@ -82,13 +82,13 @@ package final class CommitQueue: Sendable {
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
-        record: @escaping @Sendable (Transaction) throws -> OutboundSummary = { _ in OutboundSummary() },
-        recorded: @escaping @Sendable (OutboundSummary) -> Void = { _ in },
+        recordOutbound: @escaping @Sendable (Transaction) throws -> OutboundSummary = { _ in OutboundSummary() },
+        outboundCommitted: @escaping @Sendable (OutboundSummary) -> Void = { _ in },
         expectsPushes: @escaping @Sendable () -> Bool = { false },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
-        self.record = record
-        self.recorded = recorded
+        self.recordOutbound = recordOutbound
+        self.outboundCommitted = outboundCommitted
         self.expectsPushes = expectsPushes
         self.store = store
         self.node = node
@@ -109,35 +109,35 @@ package final class CommitQueue: Sendable {
     /// The fraction of time during which the writer is busy.
     package let load = LoadMeter()
 
-    /// The number of waiting changes.
+    /// The number of waiting writes.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
-    /// The number of changes refused because a bound of the queue was reached: by the bound of one user, and in total.
+    /// The number of writes refused because a bound of the queue was reached: by the bound of one user, and in total.
     package var refusals: (owner: Int, total: Int) {
         state.withLock { ($0.refusals[.owner] ?? 0, $0.refusals[.total] ?? 0) }
     }
 
-    /// Queues a change.
+    /// Queues a write.
     ///
-    /// The changes of one owner run in the order in which they were submitted. Owners take turns, so that one owner's
-    /// many changes don't delay another owner's few.
+    /// The writes of one owner run in the order in which they were submitted. Owners take turns, so that one owner's
+    /// many writes don't delay another owner's few.
     ///
     /// - Parameters:
-    ///   - owner: The user who caused the change, or `server`.
-    ///   - footprints: The rows that the change will probably read, so that PostgreSQL reads them ahead; empty for rare
-    ///     changes.
-    ///   - body: The change. It performs all checks before it changes anything, and throws if a check fails.
+    ///   - owner: The user who caused the write, or `server`.
+    ///   - footprints: The rows that the write will probably read, so that PostgreSQL reads them ahead; empty for rare
+    ///     writes.
+    ///   - body: The write. It performs all checks before it changes anything, and throws if a check fails.
     ///   - completion: Called with the result after the commit, on the writer's thread. It must not block.
     package func submit<Answer: Sendable>(
         for owner: WorkOwner, about footprints: [Footprint] = [],
         _ body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
-        let change = Change(footprints: footprints, body: body, completion: completion)
-        admit(change) { state in
-            guard let refusal = state.waiting.append(change, of: owner) else { return nil }
-            state.refusals[refusal, default: 0] += 1
-            switch refusal {
+        let write = PendingWrite(footprints: footprints, body: body, completion: completion)
+        admit(write) { state in
+            guard let bound = state.waiting.append(write, of: owner) else { return nil }
+            state.refusals[bound, default: 0] += 1
+            switch bound {
             case .owner:
                 let limit = state.waiting.maximumOwnCount
                 return ChatError(
@@ -149,17 +149,17 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    /// Completes after all changes that any user submitted before this call.
+    /// Completes after all writes that any user submitted before this call.
     package func waitForSubmitted(completion: @escaping @Sendable (Result<Void, ChatError>) -> Void) {
-        let barrier = Change(footprints: [], body: { _ in }, completion: completion)
+        let barrier = PendingWrite(footprints: [], body: { _ in }, completion: completion)
         admit(barrier) { state in
             state.waiting.appendBarrier(barrier)
             return nil
         }
     }
 
-    /// Queues a change with `add`, and starts the writer if it is idle.
-    private func admit(_ job: any Job, _ add: (inout State) -> ChatError?) {
+    /// Queues a write with `add`, and starts the writer if it is idle.
+    private func admit(_ write: any QueuedWrite, _ add: (inout State) -> ChatError?) {
         let next: Admission = state.withLock { state in
             if state.isClosed { return .refuse(ChatError(.shuttingDown, "The server is shutting down.")) }
             if let refusal = add(&state) { return .refuse(refusal) }
@@ -169,7 +169,7 @@ package final class CommitQueue: Sendable {
         }
         switch next {
         case .wait: break
-        case .refuse(let error): job.finish(error)
+        case .refuse(let error): write.finish(error)
         case .run:
             switch execution {
             case .inline: drain()
@@ -178,7 +178,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    /// Waits for all submitted changes, and refuses new ones.
+    /// Waits for all submitted writes, and refuses new ones.
     package func close() {
         state.withLock { $0.isClosed = true }
         switch execution {
@@ -194,7 +194,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    private func takeBatch() -> [any Job]? {
+    private func takeBatch() -> [any QueuedWrite]? {
         state.withLock { state in
             let batch = state.waiting.takeBatch(limit: Self.maximumBatch)
             if batch.isEmpty { state.isRunning = false }
@@ -214,17 +214,17 @@ package final class CommitQueue: Sendable {
     ///
     /// Its callers wait until the outcome is known.
     private struct Unconfirmed {
-        var batch: [any Job]
+        var batch: [any QueuedWrite]
         var outcome: Outcome?
         var error: UnconfirmedCommit
         var start: DispatchTime
     }
 
-    /// Runs changes in a transaction, as far as its time allows.
+    /// Runs writes in a transaction, as far as its time allows.
     ///
-    /// - Returns: The number of changes at the end of `taken` that did not begin.
+    /// - Returns: The number of writes at the end of `taken` that did not begin.
     @discardableResult
-    private func execute(_ taken: [any Job]) -> Int {
+    private func execute(_ taken: [any QueuedWrite]) -> Int {
         var batch = taken
         let start = DispatchTime.now()
         var outcome: Outcome?
@@ -251,9 +251,9 @@ package final class CommitQueue: Sendable {
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "The store failed.", cause: error)
             if batch.count > 1, failure.code == .internalError {
-                // One change may have caused the failure, so each one is retried in a transaction of its own.
-                observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
-                for job in batch { execute([job]) }
+                // One write may have caused the failure, so each one is retried in a transaction of its own.
+                observe(CommitReport(writeCount: batch.count, seconds: 0, failed: true))
+                for write in batch { execute([write]) }
             } else {
                 fail(batch, failure)
             }
@@ -261,7 +261,7 @@ package final class CommitQueue: Sendable {
         return taken.count - batch.count
     }
 
-    private func expectedReads(of batch: [any Job]) -> ExpectedReads {
+    private func expectedReads(of batch: [any QueuedWrite]) -> ExpectedReads {
         var reads = ExpectedReads()
         reads.footprints = batch.flatMap(\.footprints)
         reads.usage = ledger.unknown(reads.footprints.map(\.user), on: UsageRow.day(of: clock()))
@@ -269,47 +269,47 @@ package final class CommitQueue: Sendable {
         return reads
     }
 
-    /// Runs the changes of a batch.
+    /// Runs the writes of a batch.
     ///
-    /// Changes that have not begun after `batchTime` are removed from the batch.
+    /// Writes that have not begun after `batchTime` are removed from the batch.
     private func run(
-        _ batch: inout [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
+        _ batch: inout [any QueuedWrite], in writer: any StoreWriter, _ commit: Int64, at time: Date
     ) throws -> CommitEffects {
         let now = max(Timetoken(time), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
         let transaction = Transaction(
             store: writer, now: now, commit: commit, generation: store.generation, settings: settings(),
             ledger: ledger, space: space)
         let end = ContinuousClock.now + batchTime
-        for (index, job) in batch.enumerated() {
+        for (index, write) in batch.enumerated() {
             if index > 0, ContinuousClock.now >= end {
                 batch.removeSubrange(index...)
                 break
             }
-            try job.run(in: transaction)
+            try write.run(in: transaction)
         }
         try transaction.flush()
-        let summary = try record(transaction)
+        let summary = try recordOutbound(transaction)
         newest.withLock { $0 = max($0, transaction.newest) }
         return CommitEffects(events: transaction.events, summary: summary)
     }
 
-    private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
+    private func finish(_ batch: [any QueuedWrite], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
         if let outcome {
             let announce = {
                 self.publish(outcome.effects.events, outcome.commit)
-                self.recorded(outcome.effects.summary)
+                self.outboundCommitted(outcome.effects.summary)
             }
             if let node, let note = outcome.note { node.committed(note, announce) } else { announce() }
         }
-        for job in batch { job.finish(nil) }
+        for write in batch { write.finish(nil) }
         load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
-        observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
+        observe(CommitReport(writeCount: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
     }
 
-    private func fail(_ batch: [any Job], _ failure: ChatError) {
-        observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
-        for job in batch { job.finish(failure) }
+    private func fail(_ batch: [any QueuedWrite], _ failure: ChatError) {
+        observe(CommitReport(writeCount: batch.count, seconds: 0, failed: true))
+        for write in batch { write.finish(failure) }
     }
 
     // MARK: Unconfirmed commits
@@ -331,7 +331,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    /// Settles an unconfirmed commit even if no further change is submitted.
+    /// Settles an unconfirmed commit even if no further write is submitted.
     private func settleLater() {
         guard execution == .thread else { return }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
@@ -348,36 +348,24 @@ package final class CommitQueue: Sendable {
     }
 }
 
-/// A summary of the webhook deliveries, pushes and quotas that a transaction stored.
-package struct OutboundSummary: Sendable {
-    /// The number of webhook deliveries.
-    var deliveries = 0
-    /// Whether there are new pushes.
-    var pushes = false
-    /// What users have added.
-    var usage = UsageChange()
-
-    package init() {}
-}
-
 /// The result of a commit.
 package struct CommitReport: Sendable {
-    /// The number of changes.
-    package var jobs: Int
+    /// The number of writes.
+    package var writeCount: Int
     package var seconds: Double
     package var failed: Bool
 }
 
-/// A change that waits in the queue, whatever the type of its answer.
-private protocol Job: AnyObject, Sendable {
+/// A write that waits in the queue, whatever the type of its answer.
+private protocol QueuedWrite: AnyObject, Sendable {
     var footprints: [Footprint] { get }
-    /// Runs the change; throws only errors that must roll back the whole transaction.
+    /// Runs the write; throws only errors that must roll back the whole transaction.
     func run(in transaction: Transaction) throws
-    /// Completes the change with `failure`, or with the result of `run` if `failure` is `nil`.
+    /// Completes the write with `failure`, or with the result of `run` if `failure` is `nil`.
     func finish(_ failure: ChatError?)
 }
 
-private final class Change<Answer: Sendable>: Job {
+private final class PendingWrite<Answer: Sendable>: QueuedWrite {
     let footprints: [Footprint]
     private let body: @Sendable (Transaction) throws -> Answer
     private let completion: @Sendable (Result<Answer, ChatError>) -> Void

@@ -78,7 +78,7 @@ extension Transaction {
         publish(
             .hidden(
                 places,
-                ReadEvent(
+                OwnStateChange(
                     conversation: request.conversation, user: user, summary: try access.summary(for: user, in: store))))
     }
 }

@@ -137,7 +137,7 @@ package final class Transaction {
     package func put(_ row: MemberRow) {
         let key = MemberKey(conversation: row.conversation, user: row.user)
         let known = members[key] ?? nil
-        if known?.standing != row.standing || known?.isMuted != row.isMuted || known?.level != row.level {
+        if known?.standing != row.standing || known?.mutesPushes != row.mutesPushes || known?.level != row.level {
             changedPushLevels.insert(key)
         }
         members[key] = .some(row)

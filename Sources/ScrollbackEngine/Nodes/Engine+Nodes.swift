@@ -39,8 +39,6 @@ extension Engine {
             }
         }
         publish(effects.events, commit)
-        ledger.commit(effects.summary.usage)
-        deliveries.recorded(effects.summary.deliveries)
-        if effects.summary.pushes { pushes.loop.wakeUp() }
+        OutboundWork(deliveries: deliveries, pushes: pushes, ledger: ledger).committed(effects.summary)
     }
 }

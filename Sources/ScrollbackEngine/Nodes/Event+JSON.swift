@@ -22,8 +22,8 @@ extension Event {
         case .visibilityReduced: "visibilityReduced"
         case .headChanged: "headChanged"
         case .transient: "transient"
-        case .read: "read"
-        case .reads: "reads"
+        case .ownStateChanged: "read"
+        case .ownStatesChanged: "reads"
         case .delivered: "delivered"
         case .thread: "thread"
         case .draft: "draft"
@@ -78,10 +78,10 @@ extension Event {
         case .transient(let message, _):
             writer.key("message")
             writer.object { message.writeMembers(to: &$0) }
-        case .read(let event):
+        case .ownStateChanged(let event):
             writer.key("reads")
             writer.array([event]) { $1.write(to: &$0) }
-        case .reads(let events):
+        case .ownStatesChanged(let events):
             writer.key("reads")
             writer.array(events) { $1.write(to: &$0) }
         case .delivered(let id, let user, let seq):
@@ -165,7 +165,7 @@ private struct EventFields {
     private var change: LogChange?
     private var head: HeadAnnouncement?
     private var places: [SeqRange] = []
-    private var reads: [ReadEvent] = []
+    private var reads: [OwnStateChange] = []
     private var state: ThreadState?
     private var draft: SyncedDraft?
     private var role: Role?
@@ -196,7 +196,7 @@ private struct EventFields {
         case "head": head = try HeadAnnouncement(from: &value)
         case "places": places = try SeqRangeSet(from: &value).ranges
         case "reads":
-            try value.array { (value) throws(ChatError) in reads.append(try ReadEvent(from: &value)) }
+            try value.array { (value) throws(ChatError) in reads.append(try OwnStateChange(from: &value)) }
         case "state": state = try ThreadState(from: &value)
         case "draft": draft = try SyncedDraft(from: &value)
         case "role": role = Role(rawValue: try value.string())
@@ -238,8 +238,8 @@ private struct EventFields {
         case "headChanged":
             .headChanged(try id(), try head.required("head"), notifiesCommunity: notifiesCommunity)
         case "transient": .transient(try message.transient(), origin: nil)
-        case "read": .read(try reads.first.required("reads"))
-        case "reads": .reads(reads)
+        case "read": .ownStateChanged(try reads.first.required("reads"))
+        case "reads": .ownStatesChanged(reads)
         case "delivered": .delivered(try id(), try person(), try seq.required("seq"))
         case "thread": .thread(try id(), try person(), try state.required("state"))
         case "draft": .draft(try draft.required("draft"), try person())
@@ -297,7 +297,7 @@ extension HeadAnnouncement {
     }
 }
 
-extension ReadEvent {
+extension OwnStateChange {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("conversation", conversation)

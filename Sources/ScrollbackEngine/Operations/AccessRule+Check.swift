@@ -5,7 +5,7 @@ extension AccessRule {
     /// Checks that a caller's token has the scope of an operation.
     ///
     /// - Throws: `forbidden` when it doesn't.
-    package func check(_ caller: ScrollbackEngine.Caller) throws(ChatError) {
+    package func check(_ caller: Caller) throws(ChatError) {
         guard let scope, !caller.isAdmin else { return }
         guard scope != .admin else {
             throw ChatError(.forbidden, "Only administrators can do this. Use a token with the admin scope.")

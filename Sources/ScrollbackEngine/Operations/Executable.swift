@@ -6,9 +6,9 @@ package import ScrollbackWire
 ///
 /// Conform to ``ReadOperation`` or ``WriteOperation`` where one of them fits, and to this protocol otherwise.
 package protocol Executable: ChatOperation {
-    /// Starts the operation.
+    /// Begins the operation, and completes with its answer.
     ///
-    /// Never blocks. Writes that one caller starts one after the other on the same thread are carried out in that
+    /// Never blocks. Writes that one caller begins one after the other on the same thread are carried out in that
     /// order.
     ///
     /// - Parameter completion: Called once, on any thread.
@@ -17,7 +17,9 @@ package protocol Executable: ChatOperation {
 
 /// An operation that only reads.
 ///
-/// It runs on a thread that may wait for the disk.
+/// It runs on a thread that may wait for the disk. Over the WebSocket, `execute` moves the work to such a thread. Over
+/// HTTP, the route calls `run` on the thread that authorized the request. A custom `execute` therefore has no effect
+/// over HTTP: conform to ``Executable`` instead.
 package protocol ReadOperation: Executable {
     /// Reads the answer from one snapshot of the store.
     func run(_ engine: Engine, _ caller: Caller) throws -> Answer
@@ -98,8 +100,8 @@ package struct OperationContext: Sendable {
 }
 
 extension Executable {
-    /// Starts the operation, with an answer whose type the caller doesn't know.
-    package func start(
+    /// Executes the operation, and completes with an answer whose type the caller doesn't know.
+    package func executeErased(
         _ context: OperationContext,
         completion: @escaping @Sendable (Result<any OperationAnswer, ChatError>) -> Void
     ) {
@@ -108,11 +110,11 @@ extension Executable {
 }
 
 extension Engine {
-    /// Checks the caller's token and carries out an operation.
+    /// Checks the caller's token and executes an operation.
     ///
     /// A ``ReadOperation`` runs on the calling thread, and completes before the call returns. Tools and tests use this
     /// method, because they have no transport.
-    package func perform<Request: Executable>(
+    package func execute<Request: Executable>(
         _ operation: Request, by caller: Caller, completion: @escaping Completion<Request.Answer>
     ) {
         do {

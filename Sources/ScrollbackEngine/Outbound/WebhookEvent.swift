@@ -104,8 +104,8 @@ package struct WebhookEvent {
                     profile.write(to: &writer)
                 }
             ]
-        case .read(let read): [WebhookEvent(read)]
-        case .reads(let reads): reads.map { WebhookEvent($0) }
+        case .ownStateChanged(let change): [WebhookEvent(change)]
+        case .ownStatesChanged(let changes): changes.map { WebhookEvent($0) }
         case .moderated(let act):
             [
                 WebhookEvent(.moderation, act.conversation) { writer in
@@ -142,12 +142,12 @@ package struct WebhookEvent {
         }
     }
 
-    private init(_ read: ReadEvent) {
-        self.init(.read, read.conversation) { writer in
-            writer.field("conversation", read.conversation)
-            writer.field("user", read.user)
-            writer.field("readSeq", read.summary.readSeq)
-            writer.field("unread", read.summary.unread)
+    private init(_ change: OwnStateChange) {
+        self.init(.read, change.conversation) { writer in
+            writer.field("conversation", change.conversation)
+            writer.field("user", change.user)
+            writer.field("readSeq", change.summary.readSeq)
+            writer.field("unread", change.summary.unread)
         }
     }
 }

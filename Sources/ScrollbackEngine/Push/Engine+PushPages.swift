@@ -135,7 +135,7 @@ extension Engine {
             facts.isVisible = subject.seq == 0 || subject.isRecall || access.visible.contains(subject.seq)
             facts.isRead = subject.seq > 0 && subject.seq <= access.unreadBase.position
             facts.level = person.preferences.level(
-                own: access.member?.level, isMuted: access.member?.isMuted ?? false, kind: context.row.id.kind,
+                own: access.member?.level, isMuted: access.member?.mutesPushes ?? false, kind: context.row.id.kind,
                 at: context.now)
         } else {
             facts.isVisible = false

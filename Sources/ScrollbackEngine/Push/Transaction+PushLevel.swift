@@ -36,10 +36,10 @@ extension Transaction {
         switch member.standing {
         case .left: return .none
         case .member:
-            return person.preferences.baseLevel(own: member.level, isMuted: member.isMuted, kind: row.id.kind)
+            return person.preferences.baseLevel(own: member.level, isMuted: member.mutesPushes, kind: row.id.kind)
         // Members of a public channel are in the index of the community; in the channel's only if they changed its
         // level.
-        case .reader: return member.isMuted ? .none : member.level ?? .none
+        case .reader: return member.mutesPushes ? .none : member.level ?? .none
         }
     }
 }

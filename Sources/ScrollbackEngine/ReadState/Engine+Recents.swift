@@ -121,7 +121,7 @@ extension Engine {
             } else if let numbers = row.unreadBase.countedIndexes(through: row.countedIndex) {
                 messages = Int64(numbers.count) - (adjustment?.uncounted(among: numbers) ?? 0)
             }
-            totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.isMuted)
+            totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.mutesPushes)
         }
         return totals
     }
@@ -169,7 +169,7 @@ extension Engine {
 extension RecentsListFilter {
     /// Returns whether a conversation may match the filter, as far as its summary row shows.
     package func mayMatch(_ row: MembershipSummary) -> Bool {
-        guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {
+        guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.mutesPushes }) ?? true else {
             return false
         }
         return !isUnread || row.mayHaveUnreadMessages || row.isMarkedUnread

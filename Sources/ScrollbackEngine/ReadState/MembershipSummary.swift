@@ -25,7 +25,7 @@ package struct MembershipSummary: Hashable, Sendable {
     ///
     /// Changes in the community, such as joining it, concern each of its channels.
     package var communityRev: Int64
-    package var isMuted: Bool
+    package var mutesPushes: Bool
     package var isPinned: Bool
     package var isMarkedUnread: Bool
     package var hasDeletedRanges: Bool
@@ -51,7 +51,7 @@ package struct MembershipSummary: Hashable, Sendable {
         recentSeq = 0
         userRev = 0
         communityRev = 0
-        isMuted = false
+        mutesPushes = false
         isPinned = false
         isMarkedUnread = false
         hasDeletedRanges = false
@@ -71,7 +71,7 @@ package struct MembershipSummary: Hashable, Sendable {
         recentSeq = row.recentSeq
         standing = member?.standing
         userRev = member?.userRev ?? 0
-        isMuted = member?.isMuted ?? false
+        mutesPushes = member?.mutesPushes ?? false
         isPinned = member?.isPinned ?? false
         isMarkedUnread = member?.isMarkedUnread ?? false
         hasDeletedRanges = member?.hasDeletedRanges ?? false

@@ -66,7 +66,7 @@ extension Access {
         let unread = try Unread(of: user, self, in: store)
         return ReadSummary(
             epoch: state.epoch, readSeq: unreadBase.position, unread: unread.messages, mentions: unread.mentions,
-            isMarkedUnread: member?.isMarkedUnread ?? false, isMuted: member?.isMuted ?? false,
+            isMarkedUnread: member?.isMarkedUnread ?? false, isMuted: member?.mutesPushes ?? false,
             notifications: member?.level, isPinned: member?.isPinned ?? false, removedSeq: member?.removedSeq ?? 0,
             seq: state.head, countedIndex: state.countedIndex,
             rev: state.rev, userRev: userRev)

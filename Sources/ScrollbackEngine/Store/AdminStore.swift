@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Read operations for administration: users, bans, reports, erasures and the audit log.
+/// Read operations for administration: lists of users and conversations, erasures, the audit log and personal data.
 package protocol AdminReader {
     /// Returns users with an ID prefix, ordered by ID.
     ///
@@ -13,23 +13,6 @@ package protocol AdminReader {
     ) throws -> [ConversationRow]
     /// Returns a user's membership rows, ordered by conversation number.
     func memberships(of user: UserID, after conversation: Int64, limit: Int) throws -> [MemberRow]
-
-    /// Returns a ban from a conversation, or from the server (0); the ban may have expired.
-    func ban(of user: UserID, in conversation: Int64) throws -> BanRow?
-    /// Returns bans from a conversation, or from the server (0), ordered by user, including expired bans.
-    func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow]
-    /// Returns bans that ended at or before a time, in the order in which they ended.
-    func bans(endedBefore time: Date, limit: Int) throws -> [BanRow]
-
-    func report(_ number: Int64) throws -> ReportRow?
-    /// Returns a user's report of a message.
-    func report(of message: MessageID, in conversation: Int64, by reporter: UserID) throws -> ReportRow?
-    /// Returns reports below a number, newest first.
-    func reports(isOpen: Bool?, below number: Int64, limit: Int) throws -> [ReportRow]
-    /// Returns reports by a user with numbers above `number`, ordered by number.
-    func reports(by reporter: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
-    /// Returns reports about a user's messages with numbers above `number`, ordered by number.
-    func reports(about sender: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
 
     func erasure(_ number: Int64) throws -> ErasureRow?
     /// Returns an erasure by its ID, which is unique across stores.
@@ -52,12 +35,8 @@ package protocol AdminReader {
     func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow]
 }
 
-/// Write operations for administration.
+/// Write operations for administration: erasures, the audit log and personal data.
 package protocol AdminWriter {
-    func put(_ ban: BanRow) throws
-    func dropBan(of user: UserID, in conversation: Int64) throws
-    /// Stores a report, and assigns a number to a new one.
-    func put(_ report: inout ReportRow) throws
     /// Stores an erasure, and assigns a number to a new one.
     func put(_ erasure: inout ErasureRow) throws
     /// Adds an entry to the audit log, with a number above all earlier numbers.
@@ -106,58 +85,6 @@ package enum UserState: Int64, CaseIterable, Sendable {
         case .erasing: "erasing"
         case .erased: "erased"
         }
-    }
-}
-
-/// A stored ban.
-package struct BanRow: Hashable, Sendable {
-    /// The conversation's number; 0 for the server.
-    package var conversation: Int64
-    package var ban: Ban
-
-    package init(conversation: Int64, ban: Ban) {
-        self.conversation = conversation
-        self.ban = ban
-    }
-}
-
-/// A stored report, with a copy of the message that later edits and deletions don't change.
-package struct ReportRow: Hashable, Sendable {
-    /// The report's number; 0 before it is stored.
-    package var number: Int64
-    package var conversation: Int64
-    package var message: MessageID
-    package var seq: Seq
-    package var sender: UserID
-    package var type: MessageType
-    /// The message's content; `nil` after the sender was erased with their messages.
-    package var content: RawJSON?
-    package var timetoken: Timetoken
-    package var reporter: UserID
-    package var reason: ReportReason
-    package var text: String?
-    package var at: Date
-    package var isOpen: Bool
-    package var note: String?
-    package var closedBy: UserID?
-    package var closedAt: Date?
-
-    package init(
-        conversation: Int64, message: MessageRow, reporter: UserID, reason: ReportReason, text: String?, at: Date
-    ) {
-        number = 0
-        self.conversation = conversation
-        self.message = message.id
-        seq = message.seq
-        sender = message.sender
-        type = message.type
-        content = message.content
-        timetoken = message.timetoken
-        self.reporter = reporter
-        self.reason = reason
-        self.text = text
-        self.at = at
-        isOpen = true
     }
 }
 

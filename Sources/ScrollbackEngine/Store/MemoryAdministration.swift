@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 
-/// The administration data of a memory store: bans, reports and erasures.
+/// The administration data of a memory store: erasures, participants and the audit log.
 ///
 /// This is a value type, so that a rollback restores the old value.
 struct MemoryAdministration {
@@ -10,22 +10,11 @@ struct MemoryAdministration {
         var conversation: Int64
     }
 
-    struct BanKey: Hashable {
-        var conversation: Int64
-        var user: UserID
-    }
-
-    var bans: [BanKey: BanRow] = [:]
-    var reports: [Int64: ReportRow] = [:]
     var erasures: [Int64: ErasureRow] = [:]
     var participants: Set<ParticipantKey> = []
     /// The audit log in the order of its numbers.
     var audit: [AuditRow] = []
     var lastAudit: Int64 = 0
-
-    mutating func eraseBans(in conversation: Int64) {
-        bans = bans.filter { $0.key.conversation != conversation }
-    }
 }
 
 extension MemoryRows {
@@ -64,47 +53,6 @@ extension MemoryRows {
 
     func memberships(of user: UserID, after conversation: Int64, limit: Int) -> [MemberRow] {
         Array(memberships(of: user).filter { $0.conversation > conversation }.prefix(limit))
-    }
-
-    func ban(of user: UserID, in conversation: Int64) -> BanRow? {
-        administration.bans[.init(conversation: conversation, user: user)]
-    }
-
-    func bans(in conversation: Int64, after: UserID?, limit: Int) -> [BanRow] {
-        let all = administration.bans.values.filter { row in
-            row.conversation == conversation && (after.map { $0 < row.ban.id } ?? true)
-        }
-        return Array(all.sorted { $0.ban.id < $1.ban.id }.prefix(limit))
-    }
-
-    func bans(endedBefore time: Date, limit: Int) -> [BanRow] {
-        let all = administration.bans.values.filter { $0.ban.until.map { $0 <= time } ?? false }
-        return Array(all.sorted { ($0.ban.until ?? time) < ($1.ban.until ?? time) }.prefix(limit))
-    }
-
-    func report(_ number: Int64) -> ReportRow? { administration.reports[number] }
-
-    func report(of message: MessageID, in conversation: Int64, by reporter: UserID) -> ReportRow? {
-        administration.reports.values.first {
-            $0.message == message && $0.conversation == conversation && $0.reporter == reporter
-        }
-    }
-
-    func reports(isOpen: Bool?, below number: Int64, limit: Int) -> [ReportRow] {
-        let all = administration.reports.values.filter { row in
-            row.number < number && (isOpen.map { $0 == row.isOpen } ?? true)
-        }
-        return Array(all.sorted { $0.number > $1.number }.prefix(limit))
-    }
-
-    func reports(by reporter: UserID, after number: Int64, limit: Int) -> [ReportRow] {
-        let all = administration.reports.values.filter { $0.number > number && $0.reporter == reporter }
-        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
-    }
-
-    func reports(about sender: UserID, after number: Int64, limit: Int) -> [ReportRow] {
-        let all = administration.reports.values.filter { $0.number > number && $0.sender == sender }
-        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
     }
 
     func erasure(_ number: Int64) -> ErasureRow? { administration.erasures[number] }
@@ -146,19 +94,6 @@ extension MemoryRows {
     }
 
     // MARK: Writing
-
-    func put(_ ban: BanRow) {
-        changeAdministration { $0.bans[.init(conversation: ban.conversation, user: ban.ban.id)] = ban }
-    }
-
-    func dropBan(of user: UserID, in conversation: Int64) {
-        changeAdministration { $0.bans[.init(conversation: conversation, user: user)] = nil }
-    }
-
-    func put(_ report: inout ReportRow) {
-        if report.number == 0 { report.number = (administration.reports.keys.max() ?? 0) + 1 }
-        changeAdministration { [report] in $0.reports[report.number] = report }
-    }
 
     func put(_ erasure: inout ErasureRow) {
         if erasure.number == 0 { erasure.number = (administration.erasures.keys.max() ?? 0) + 1 }
@@ -204,10 +139,8 @@ extension MemoryRows {
         dropInvitation(of: user, to: conversation)
         putPushLevel(.none, of: user, in: conversation)
         changeModeration { $0.put(nil, of: user, in: conversation) }
-        changeAdministration { administration in
-            administration.bans[.init(conversation: conversation, user: user)] = nil
-            administration.participants.remove(.init(user: user, conversation: conversation))
-        }
+        dropBan(of: user, in: conversation)
+        changeAdministration { _ = $0.participants.remove(.init(user: user, conversation: conversation)) }
     }
 
     func forget(_ user: UserID) {

@@ -1,13 +1,19 @@
 import ScrollbackModel
 
-/// The blocks, mutes and webhook deliveries of a memory store.
+/// The blocks, mutes, bans and reports of a memory store.
 ///
 /// This is a value type, so that a rollback restores the old value.
 struct MemoryModeration {
+    struct BanKey: Hashable {
+        var conversation: Int64
+        var user: UserID
+    }
+
     private var blocks: [UserID: Set<UserID>] = [:]
     private var blockers: [UserID: Set<UserID>] = [:]
     private var mutes: [Int64: [UserID: Mute]] = [:]
-    var deliveries = MemoryDeliveries()
+    var bans: [BanKey: BanRow] = [:]
+    var reports: [Int64: ReportRow] = [:]
 
     func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { blocks[user]?.contains(other) ?? false }
 
@@ -36,5 +42,9 @@ struct MemoryModeration {
         mutes[conversation, default: [:]][user] = mute
     }
 
-    mutating func erase(_ conversation: Int64) { mutes[conversation] = nil }
+    /// Deletes the mutes and bans of a conversation.
+    mutating func erase(_ conversation: Int64) {
+        mutes[conversation] = nil
+        bans = bans.filter { $0.key.conversation != conversation }
+    }
 }

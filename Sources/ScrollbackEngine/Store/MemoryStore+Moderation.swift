@@ -10,18 +10,46 @@ extension MemoryRows {
     }
     func blockers(of user: UserID, limit: Int) -> [UserID] { moderation.blockers(of: user, limit: limit) }
     func mute(of user: UserID, in conversation: Int64) -> Mute? { moderation.mute(of: user, in: conversation) }
-    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) -> [Int64] {
-        moderation.deliveries.conversations(to: webhook, after: conversation, limit: limit)
+
+    func ban(of user: UserID, in conversation: Int64) -> BanRow? {
+        moderation.bans[.init(conversation: conversation, user: user)]
     }
-    func deliveries(to webhook: String, of conversation: Int64, limit: Int) -> [DeliveryRow] {
-        moderation.deliveries.pending(to: webhook, of: conversation, limit: limit)
+
+    func bans(in conversation: Int64, after: UserID?, limit: Int) -> [BanRow] {
+        let all = moderation.bans.values.filter { row in
+            row.conversation == conversation && (after.map { $0 < row.ban.id } ?? true)
+        }
+        return Array(all.sorted { $0.ban.id < $1.ban.id }.prefix(limit))
     }
-    func deliveryCount() -> Int64 { moderation.deliveries.pendingCount }
-    func deliveryLog(to webhook: String, below number: Int64, isPending: Bool?, limit: Int) -> [DeliveryRow] {
-        moderation.deliveries.log(to: webhook, below: number, isPending: isPending, limit: limit)
+
+    func bans(endedBefore time: Date, limit: Int) -> [BanRow] {
+        let all = moderation.bans.values.filter { $0.ban.until.map { $0 <= time } ?? false }
+        return Array(all.sorted { ($0.ban.until ?? time) < ($1.ban.until ?? time) }.prefix(limit))
     }
-    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) -> [DeliveryRow] {
-        moderation.deliveries.delivered(to: webhook, numbers, limit: limit)
+
+    func report(_ number: Int64) -> ReportRow? { moderation.reports[number] }
+
+    func report(of message: MessageID, in conversation: Int64, by reporter: UserID) -> ReportRow? {
+        moderation.reports.values.first {
+            $0.message == message && $0.conversation == conversation && $0.reporter == reporter
+        }
+    }
+
+    func reports(isOpen: Bool?, below number: Int64, limit: Int) -> [ReportRow] {
+        let all = moderation.reports.values.filter { row in
+            row.number < number && (isOpen.map { $0 == row.isOpen } ?? true)
+        }
+        return Array(all.sorted { $0.number > $1.number }.prefix(limit))
+    }
+
+    func reports(by reporter: UserID, after number: Int64, limit: Int) -> [ReportRow] {
+        let all = moderation.reports.values.filter { $0.number > number && $0.reporter == reporter }
+        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    func reports(about sender: UserID, after number: Int64, limit: Int) -> [ReportRow] {
+        let all = moderation.reports.values.filter { $0.number > number && $0.sender == sender }
+        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
     }
 
     // MARK: Writing
@@ -38,19 +66,17 @@ extension MemoryRows {
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) {
         changeModeration { $0.put(mute, of: user, in: conversation) }
     }
-    func insertDelivery(_ row: DeliveryRow) { changeModeration { $0.deliveries.insert(row) } }
-    func record(
-        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
-    ) -> Int {
-        changeModeration { $0.deliveries.record(attempt, to: webhook, of: conversation, through: number) }
+
+    func put(_ ban: BanRow) {
+        changeModeration { $0.bans[.init(conversation: ban.conversation, user: ban.ban.id)] = ban }
     }
-    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) -> DroppedDeliveries {
-        changeModeration { $0.deliveries.drop(exceptTo: webhooks, limit: limit) }
+
+    func dropBan(of user: UserID, in conversation: Int64) {
+        changeModeration { $0.bans[.init(conversation: conversation, user: user)] = nil }
     }
-    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) -> DroppedDeliveries {
-        changeModeration { $0.deliveries.drop(of: places, in: conversation, limit: limit) }
-    }
-    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) -> Int {
-        changeModeration { $0.deliveries.dropDelivered(before: time, exceeding: count, limit: limit) }
+
+    func put(_ report: inout ReportRow) {
+        if report.number == 0 { report.number = (moderation.reports.keys.max() ?? 0) + 1 }
+        changeModeration { [report] in $0.reports[report.number] = report }
     }
 }

@@ -81,9 +81,7 @@ package struct UnconfirmedCommit: Error {
 
 /// The read operations of a snapshot.
 package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, ScheduledReader,
-    IncomingWebhookReader,
-    AdminReader,
-    PushReader
+    DeliveryReader, IncomingWebhookReader, AdminReader, PushReader
 {
     /// Reads together what later queries will probably ask for.
     ///
@@ -222,7 +220,7 @@ extension StoreReader {
 ///
 /// Reads within the transaction see its changes.
 package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, ThreadWriter, DraftWriter, ScheduledWriter,
-    IncomingWebhookWriter, AdminWriter, PushWriter
+    DeliveryWriter, IncomingWebhookWriter, AdminWriter, PushWriter
 {
     /// Stores a conversation, and assigns a number to a new one.
     func put(_ conversation: inout ConversationRow) throws

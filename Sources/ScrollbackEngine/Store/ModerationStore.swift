@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Read operations for blocks, mutes and webhook deliveries.
+/// Read operations for blocks, mutes, bans and reports.
 package protocol ModerationReader {
     /// Returns whether `user` has blocked `other`.
     func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool
@@ -13,107 +13,84 @@ package protocol ModerationReader {
     /// Returns a user's mute in a conversation; it may have expired.
     func mute(of user: UserID, in conversation: Int64) throws -> Mute?
 
-    /// Returns conversations with pending deliveries to a webhook, ordered by number.
-    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) throws -> [Int64]
-    /// Returns a conversation's pending deliveries to a webhook, oldest first.
-    func deliveries(to webhook: String, of conversation: Int64, limit: Int) throws -> [DeliveryRow]
-    /// Returns the number of pending deliveries.
-    func deliveryCount() throws -> Int64
-    /// Returns the deliveries to a webhook below a number, newest first.
-    ///
-    /// - Parameter isPending: Only pending deliveries, only delivered ones, or all if `nil`.
-    func deliveryLog(to webhook: String, below number: Int64, isPending: Bool?, limit: Int) throws -> [DeliveryRow]
-    /// Returns the delivered events in a range of numbers that repeat no other delivery, oldest first.
-    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) throws -> [DeliveryRow]
+    /// Returns a ban from a conversation, or from the server (0); the ban may have expired.
+    func ban(of user: UserID, in conversation: Int64) throws -> BanRow?
+    /// Returns bans from a conversation, or from the server (0), ordered by user, including expired bans.
+    func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow]
+    /// Returns bans that ended at or before a time, in the order in which they ended.
+    func bans(endedBefore time: Date, limit: Int) throws -> [BanRow]
+
+    func report(_ number: Int64) throws -> ReportRow?
+    /// Returns a user's report of a message.
+    func report(of message: MessageID, in conversation: Int64, by reporter: UserID) throws -> ReportRow?
+    /// Returns reports below a number, newest first.
+    func reports(isOpen: Bool?, below number: Int64, limit: Int) throws -> [ReportRow]
+    /// Returns reports by a user with numbers above `number`, ordered by number.
+    func reports(by reporter: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
+    /// Returns reports about a user's messages with numbers above `number`, ordered by number.
+    func reports(about sender: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
 }
 
-/// Write operations for blocks, mutes and webhook deliveries.
+/// Write operations for blocks, mutes, bans and reports.
 package protocol ModerationWriter {
     func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws
     /// Mutes a user, or unmutes the user if `mute` is `nil`.
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws
 
-    /// Adds a delivery with a number above all earlier numbers.
-    func insertDelivery(_ row: DeliveryRow) throws
-    /// Records an attempt to send a conversation's pending deliveries up to a number, and returns their number.
-    ///
-    /// They stay pending if the attempt failed.
-    @discardableResult func record(
-        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
-    ) throws -> Int
-    /// Deletes at most `limit` deliveries to other webhooks.
-    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries
-    /// Deletes at most `limit` deliveries with the content of some messages.
-    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) throws -> DroppedDeliveries
-    /// Deletes at most `limit` delivered events, and returns how many. They were sent before a time, or their number is
-    /// at least `count` below the newest one.
-    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int
+    func put(_ ban: BanRow) throws
+    func dropBan(of user: UserID, in conversation: Int64) throws
+    /// Stores a report, and assigns a number to a new one.
+    func put(_ report: inout ReportRow) throws
 }
 
-/// The delivery of an event to a webhook.
-package struct DeliveryRow: Hashable, Sendable {
-    /// The conversation of events that belong to none, which is above all numbers of conversations.
-    package static let noConversation = Int64.max
-
-    /// The delivery's number; numbers increase and are never reused.
-    package var number: Int64 = 0
-    package var webhook: String
+/// A stored ban.
+package struct BanRow: Hashable, Sendable {
+    /// The conversation's number; 0 for the server.
     package var conversation: Int64
-    /// The kind of the event, or `nil` if an older version of the server stored it.
-    package var event: String?
-    /// The sequence number of the message whose content the event has.
-    package var seq: Seq?
-    package var body: RawJSON
-    /// The delivery that this one repeats.
-    package var original: Int64?
-    package var attempts: Int64 = 0
-    /// When the last attempt ended.
-    package var attemptedAt: Date?
-    /// Why the last failed attempt failed.
-    package var error: String?
-    package var isDelivered = false
+    package var ban: Ban
+
+    package init(conversation: Int64, ban: Ban) {
+        self.conversation = conversation
+        self.ban = ban
+    }
+}
+
+/// A stored report, with a copy of the message that later edits and deletions don't change.
+package struct ReportRow: Hashable, Sendable {
+    /// The report's number; 0 before it is stored.
+    package var number: Int64
+    package var conversation: Int64
+    package var message: MessageID
+    package var seq: Seq
+    package var sender: UserID
+    package var type: MessageType
+    /// The message's content; `nil` after the sender was erased with their messages.
+    package var content: RawJSON?
+    package var timetoken: Timetoken
+    package var reporter: UserID
+    package var reason: ReportReason
+    package var text: String?
+    package var at: Date
+    package var isOpen: Bool
+    package var note: String?
+    package var closedBy: UserID?
+    package var closedAt: Date?
 
     package init(
-        _ event: String?, to webhook: String = "", of conversation: Int64 = DeliveryRow.noConversation, seq: Seq? = nil,
-        body: RawJSON
+        conversation: Int64, message: MessageRow, reporter: UserID, reason: ReportReason, text: String?, at: Date
     ) {
-        self.event = event
-        self.webhook = webhook
+        number = 0
         self.conversation = conversation
-        self.seq = seq
-        self.body = body
-    }
-}
-
-/// The deliveries that a change deleted.
-package struct DroppedDeliveries: Hashable, Sendable {
-    package var count = 0
-    /// How many of them were pending.
-    package var pending = 0
-
-    package init(count: Int = 0, pending: Int = 0) {
-        self.count = count
-        self.pending = pending
-    }
-
-    /// Adds deliveries, each with whether it was delivered.
-    package mutating func add(_ areDelivered: [Bool]) {
-        count += areDelivered.count
-        pending += areDelivered.count { !$0 }
-    }
-}
-
-/// An attempt to send events to a webhook.
-package struct DeliveryAttempt: Hashable, Sendable {
-    package var at: Date
-    /// Why it failed, or `nil` if the webhook acknowledged the events.
-    package var error: String?
-    /// Whether the events are kept.
-    package var keeps: Bool
-
-    package init(at: Date, error: String? = nil, keeps: Bool = true) {
+        self.message = message.id
+        seq = message.seq
+        sender = message.sender
+        type = message.type
+        content = message.content
+        timetoken = message.timetoken
+        self.reporter = reporter
+        self.reason = reason
+        self.text = text
         self.at = at
-        self.error = error
-        self.keeps = keeps
+        isOpen = true
     }
 }

@@ -21,7 +21,7 @@ extension MemberRow: StoredRow, Bindable {
         clearCountedIndex = columns.integer()
         removedSeq = columns.integer()
         newDeviceFloor = columns.integer()
-        isMuted = columns.flag()
+        mutesPushes = columns.flag()
         isPinned = columns.flag()
         isMarkedUnread = columns.flag()
         markedRev = columns.integer()
@@ -35,7 +35,7 @@ extension MemberRow: StoredRow, Bindable {
         parameters.add(conversation, user, standing.rawValue, role.rawValue)
         parameters.add(joinSeq, joinCountedIndex, readSeq, readCountedIndex)
         parameters.add(clearSeq, clearCountedIndex, removedSeq, newDeviceFloor)
-        parameters.add(isMuted, isPinned, isMarkedUnread, markedRev)
+        parameters.add(mutesPushes, isPinned, isMarkedUnread, markedRev)
         parameters.add(view, userRev, hasDeletedRanges, level?.rawValue)
     }
 }
@@ -67,7 +67,7 @@ extension MembershipSummary: StoredRow {
         standing = columns.optionalInteger().flatMap { MemberRow.Standing(rawValue: $0) }
         isMember = standing == .member
         userRev = columns.integer()
-        isMuted = columns.flag()
+        mutesPushes = columns.flag()
         isPinned = columns.flag()
         isMarkedUnread = columns.flag()
         hasDeletedRanges = columns.flag()

@@ -88,12 +88,12 @@ extension APISurface {
     private static func row(_ name: String, _ access: AccessRule, _ http: String, _ frames: String) -> [String] {
         [
             code(name), access.scope.map { code($0.rawValue) } ?? "none, and no token",
-            callerDescription(access.caller), http, frames,
+            description(of: access.callers), http, frames,
         ]
     }
 
-    private static func callerDescription(_ caller: AccessRule.Caller) -> String {
-        switch caller {
+    private static func description(of callers: AccessRule.Callers) -> String {
+        switch callers {
         case .everyone: "everyone"
         case .anyUser: "any signed-in user"
         case .selfOrAdministrator: "users for themselves, administrators"

@@ -51,7 +51,7 @@ extension Route {
             let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
             try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
-            return respond(try await scope.perform(operation, by: caller, erasureCount: erasureCount))
+            return respond(try await scope.execute(operation, by: caller, erasureCount: erasureCount))
         }
     }
 }
@@ -112,7 +112,7 @@ private func respond<Answer: OperationAnswer>(_ answer: Answer) -> Response {
 }
 
 extension RequestScope {
-    fileprivate func perform<Request: Executable>(
+    fileprivate func execute<Request: Executable>(
         _ operation: Request, by caller: Caller, erasureCount: Int
     ) async throws(ChatError) -> Request.Answer {
         let pool = pools[cost.pool]

@@ -33,7 +33,7 @@ final class ServerMetrics: Sendable {
     let rollbacks: Counter
     private let failedCommits: Counter
     private let commitSeconds: Timer
-    private let commitJobs: Recorder
+    private let commitWrites: Recorder
     private let sockets: Meter
     private let maximumSockets: Meter
     private let queuedBytes: Meter
@@ -130,7 +130,7 @@ final class ServerMetrics: Sendable {
         commitSeconds = new.timer(
             "scrollback_commit_seconds", "Duration of a write transaction in seconds, including the sync.",
             [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
-        commitJobs = new.recorder(
+        commitWrites = new.recorder(
             "scrollback_commit_writes", "Number of writes in a transaction.",
             [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
         rateLimited = SampledTotals(
@@ -160,7 +160,7 @@ final class ServerMetrics: Sendable {
     func record(_ report: CommitReport) {
         if report.failed { return failedCommits.increment() }
         commitSeconds.recordSeconds(report.seconds)
-        commitJobs.record(report.jobs)
+        commitWrites.record(report.writeCount)
     }
 
     /// Also samples the open connections and the bytes queued for them, once the server has them.

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Outgoing frames are queued for the loop's next turn. Each turn writes all queued frames and then flushes each socket
 /// once. A frame for several connections is encoded once.
-final class EventLoopLane: Lane {
+final class EventLoopLane: ConnectionLane {
     let eventLoop: any EventLoop
     private let allocator = ByteBufferAllocator()
     private let state = Mutex(State())

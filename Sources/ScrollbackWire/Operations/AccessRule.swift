@@ -1,12 +1,13 @@
 package import ScrollbackModel
 
-/// Who may call an operation.
+/// The rule for the callers of an operation.
 ///
 /// The server checks the token's scope before it carries out a request: over HTTP before it reads the parameters, over
-/// the WebSocket after. Of ``Caller``, it checks only ``Caller/administrator``, by the scope. Permissions in a
+/// the WebSocket after. Of ``Callers``, it checks only ``Callers/administrator``, by the scope. Permissions in a
 /// conversation depend on the conversation's rows, so the operation checks them itself.
 package struct AccessRule: Hashable, Sendable {
-    package enum Caller: Hashable, Sendable {
+    /// The users who may call an operation.
+    package enum Callers: Hashable, Sendable {
         /// Everyone, without a token.
         case everyone
         /// Every signed-in user. The operation limits the answer to what the user may see.
@@ -20,11 +21,11 @@ package struct AccessRule: Hashable, Sendable {
 
     /// The scope that the caller's token needs, or `nil` where no token is needed.
     package let scope: Scope?
-    package let caller: Caller
+    package let callers: Callers
 
-    package init(_ scope: Scope?, _ caller: Caller) {
+    package init(_ scope: Scope?, _ callers: Callers) {
         self.scope = scope
-        self.caller = caller
+        self.callers = callers
     }
 
     package static let administrator = AccessRule(.admin, .administrator)

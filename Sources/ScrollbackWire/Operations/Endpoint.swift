@@ -1,4 +1,4 @@
-/// Where clients reach an operation, who may call it, and how the documentation describes it.
+/// Where clients reach an operation, which users may call it, and how the documentation describes it.
 package struct Endpoint: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -48,12 +48,12 @@ package struct Endpoint: Sendable {
     package let isStrict: Bool
 
     package init(
-        frame: String? = nil, http: Address? = nil, scope: Scope, caller: AccessRule.Caller, cost: CostClass, tag: Tag,
-        summary: String, details: String = "", errors: [Int] = [], isStrict: Bool = false
+        frame: String? = nil, http: Address? = nil, scope: Scope, callers: AccessRule.Callers, cost: CostClass,
+        tag: Tag, summary: String, details: String = "", errors: [Int] = [], isStrict: Bool = false
     ) {
         self.frame = frame
         self.http = http
-        access = AccessRule(scope, caller)
+        access = AccessRule(scope, callers)
         self.cost = cost
         self.tag = tag
         self.summary = summary

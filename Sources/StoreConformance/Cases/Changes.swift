@@ -53,7 +53,7 @@ extension StoreConformance {
                     owner.joinCountedIndex = 1
                     owner.clearSeq = 2
                     owner.clearCountedIndex = 2
-                    owner.isMuted = true
+                    owner.mutesPushes = true
                     owner.isPinned = true
                     owner.isMarkedUnread = true
                     owner.markedRev = 4

@@ -37,7 +37,7 @@ extension StoreConformance {
             row.readCountedIndex = 4
             row.clearSeq = 5
             row.clearCountedIndex = 6
-            row.isMuted = true
+            row.mutesPushes = true
             row.level = .mentions
             row.isPinned = true
             row.isMarkedUnread = true

@@ -18,7 +18,8 @@ extension StoreConformance {
             var member = MemberRow(conversation: group.number, user: "alice", standing: .left, role: .owner)
             (member.joinSeq, member.joinCountedIndex, member.readSeq, member.readCountedIndex) = (2, 1, 5, 4)
             (member.clearSeq, member.clearCountedIndex, member.removedSeq) = (3, 3, 6)
-            (member.isMuted, member.isMarkedUnread, member.hasDeletedRanges, member.userRev) = (true, true, true, 12)
+            (member.mutesPushes, member.isMarkedUnread) = (true, true)
+            (member.hasDeletedRanges, member.userRev) = (true, 12)
             var pinned = MemberRow(conversation: quiet.number, user: "alice", standing: .reader)
             pinned.isPinned = true
             try store.transaction { [group, quiet, member, pinned] store in
@@ -65,7 +66,7 @@ extension StoreConformance {
             let plain = try make(.group("plain"), head: 3, at: 5)
             let muted = try make(.direct(between: "alice", and: "bob"), head: 3, at: 1 << 63) { row, member in
                 (row.recentSeq, row.recentTime) = (2, Timetoken(rawValue: 1 << 63))
-                (member.isMuted, member.isPinned, member.readSeq, member.readCountedIndex) = (true, true, 3, 3)
+                (member.mutesPushes, member.isPinned, member.readSeq, member.readCountedIndex) = (true, true, 3, 3)
             }
             let left = try make(.group("left"), head: 1, at: 2) { $1.standing = .left }
             let marked = try make(.group("marked"), head: 2, at: 3) { _, member in
@@ -244,7 +245,7 @@ private struct RecentsSample {
         member.readCountedIndex = 700 * member.readSeq
         member.clearCountedIndex = 700 * member.clearSeq
         member.removedSeq = position(in: 0...head)
-        member.isMuted = random.chance(30)
+        member.mutesPushes = random.chance(30)
         member.isMarkedUnread = random.chance(10)
         guard head > 0 else { return }
         for _ in 0..<random.below(3) {

@@ -33,7 +33,7 @@ struct OperationScene {
         func person(_ role: Requirement) throws -> UserID {
             try UserID(role == .admin ? "admin" : role == .anyone ? "outsider-\(tag)" : "\(role.rawValue)-\(tag)")
         }
-        switch access.caller {
+        switch access.callers {
         case .permission(let actions):
             let needed = Permissions.standard[actions[0], .group]
             let index = try #require(Self.roles.firstIndex(of: needed))

@@ -18,9 +18,9 @@ import Testing
         let rules = APISurface.operations.map { ($0.name, $0.access) } + APISurface.requests.map { ($0.key, $0.value) }
         for (name, access) in rules {
             #expect((access.scope == nil) == ["probe", "postToHook"].contains(name), "\(name)")
-            #expect((access.scope == nil) == (access.caller == .everyone), "\(name)")
-            #expect((access.scope == .admin) == (access.caller == .administrator), "\(name)")
-            if case .permission(let permissions) = access.caller { #expect(!permissions.isEmpty, "\(name)") }
+            #expect((access.scope == nil) == (access.callers == .everyone), "\(name)")
+            #expect((access.scope == .admin) == (access.callers == .administrator), "\(name)")
+            if case .permission(let permissions) = access.callers { #expect(!permissions.isEmpty, "\(name)") }
         }
         for (method, path, name, access) in APISurface.operations where name != "probe" {
             if method == "GET" { #expect([.read, .admin].contains(access.scope), "\(path)") }

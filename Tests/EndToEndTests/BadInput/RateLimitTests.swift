@@ -28,10 +28,10 @@ struct RateLimitTests {
     @Test("Each HTTP route counts against the limit of its class, and against no other")
     func everyRoute() async throws {
         let server = try await start()
-        let routes = zip(APISurface.operations, APISurface.costs).filter { $0.0.access.caller != .everyone }
+        let routes = zip(APISurface.operations, APISurface.costs).filter { $0.0.access.callers != .everyone }
         #expect(routes.count > 70)
         for (number, (route, cost)) in routes.enumerated() {
-            guard route.access.caller != .administrator else {
+            guard route.access.callers != .administrator else {
                 #expect(route.access.scope == .admin, "administrators have no limit")
                 continue
             }

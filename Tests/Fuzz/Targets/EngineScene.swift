@@ -66,7 +66,7 @@ final class EngineScene: Sendable {
         }
         guard let request else { return }
         let answer = Mutex<Result<any OperationAnswer, ChatError>?>(nil)
-        request.start(OperationContext(engine: engine, caller: caller, offload: { $0() })) { result in
+        request.executeErased(OperationContext(engine: engine, caller: caller, offload: { $0() })) { result in
             answer.withLock { $0 = result }
         }
         if case .success(let answer) = answer.withLock({ $0 }) { try Self.checkAnswer(answer) }
@@ -139,7 +139,7 @@ final class EngineScene: Sendable {
 }
 
 /// Records the frames of a connection.
-private final class RecordingConnection: SessionTransport, Lane {
+private final class RecordingConnection: SessionTransport, ConnectionLane {
     private let sent = Mutex<[[UInt8]]>([])
 
     var frames: [[UInt8]] { sent.withLock { $0 } }

@@ -116,7 +116,7 @@ struct WriterQueueTests {
         isHeld.wait()
     }
 
-    @Test("A user's 5,000 waiting changes delay another user's message by one change")
+    @Test("A user's 5,000 waiting writes delay another user's message by one write")
     func flood() throws {
         let harness = try EngineHarness(execution: .thread)
         let group = ConversationID.group("g")
@@ -148,16 +148,17 @@ struct WriterQueueTests {
     }
 
     @Test(
-        "When the time of a batch is over, the others' changes come before the rest of a flood",
+        "When the time of a batch is over, the others' writes come before the rest of a flood",
         arguments: [
-            ExecutedBatches(time: .zero, jobs: [1, 1, 1, 1, 1]), ExecutedBatches(time: .seconds(3_600), jobs: [1, 4]),
+            ExecutedBatches(time: .zero, writeCounts: [1, 1, 1, 1, 1]),
+            ExecutedBatches(time: .seconds(3_600), writeCounts: [1, 4]),
         ])
     func batchTime(_ expected: ExecutedBatches) throws {
         let order = Mutex<[String]>([])
-        let jobs = Mutex<[Int]>([])
+        let writeCounts = Mutex<[Int]>([])
         let commits = try CommitQueue(
             store: MemoryStore(generation: 1), execution: .thread, batchTime: expected.time, clock: { Date() },
-            publish: { _, _ in }, observe: { report in jobs.withLock { $0.append(report.jobs) } })
+            publish: { _, _ in }, observe: { report in writeCounts.withLock { $0.append(report.writeCount) } })
         let (isRunning, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         func submit(_ name: String, for user: UserID, _ body: @escaping @Sendable () -> Void = {}) {
             commits.submit(
@@ -173,18 +174,18 @@ struct WriterQueueTests {
         submit("message", for: "alice")
         release.signal()
         commits.close()
-        #expect(jobs.withLock { $0 } == expected.jobs)
+        #expect(writeCounts.withLock { $0 } == expected.writeCounts)
         #expect(order.withLock { $0 } == ["first", "flood 0", "message", "flood 1", "flood 2"])
     }
 
-    @Test("If a transaction fails whose time was over, the changes that did not begin are not lost")
+    @Test("If a transaction fails whose time was over, the writes that did not begin are not lost")
     func failureAfterBatchTime() throws {
         let fails = Mutex(false)
         let done = Mutex<[String]>([])
         let commits = try CommitQueue(
             store: MemoryStore(generation: 1), execution: .thread, batchTime: .milliseconds(100), clock: { Date() },
             publish: { _, _ in },
-            record: { _ in
+            recordOutbound: { _ in
                 let failing = fails.withLock { value in
                     defer { value = false }
                     return value
@@ -206,7 +207,7 @@ struct WriterQueueTests {
         }
         isRunning.wait()
         submit("a")
-        // The first transaction calls `record` before this one begins, so only this one fails.
+        // The first transaction calls `recordOutbound` before this one begins, so only this one fails.
         submit("b") {
             fails.withLock { $0 = true }
             Thread.sleep(forTimeInterval: 0.15)
@@ -219,10 +220,10 @@ struct WriterQueueTests {
 
     struct ExecutedBatches: Sendable {
         var time: Duration
-        var jobs: [Int]
+        var writeCounts: [Int]
     }
 
-    @Test("The message of a user is in the batch of the first change of another user's flood")
+    @Test("The message of a user is in the batch of the first write of another user's flood")
     func firstBatch() throws {
         let order = Mutex<[String]>([])
         let harness = try EngineHarness(execution: .thread)

@@ -25,7 +25,7 @@ struct EventCodingTests {
         conversation: group, seq: 8, countedIndex: 7, id: MessageID(high: 1, low: 3), timetoken: time, epoch: epoch,
         sender: "alice", type: .text, content: nil, rev: 4)
     private static let head = HeadAnnouncement(epoch: epoch, seq: 9, countedIndex: 8, rev: 5, firstSeq: 2)
-    private static let read = ReadEvent(
+    private static let ownState = OwnStateChange(
         conversation: direct, user: "bob",
         summary: ReadSummary(
             epoch: epoch, readSeq: 7, unread: 1, mentions: 1, isMarkedUnread: true, isMuted: true,
@@ -47,14 +47,14 @@ struct EventCodingTests {
             .changed(direct, .message(message), head, notifiesCommunity: false),
             .changed(group, .removed(3...5, rev: 9), head, notifiesCommunity: true),
             .changed(group, .invisible(rev: 9), head, notifiesCommunity: true),
-            .hidden([1...2, 5...5], read),
+            .hidden([1...2, 5...5], ownState),
             .visibilityReduced(group, head: 4),
             .headChanged(group, head, notifiesCommunity: true),
             .transient(
                 TransientMessage(
                     conversation: group, id: MessageID(high: 1, low: 2), timetoken: time, sender: "alice",
                     content: .text("hi"), attributes: .init()), origin: nil),
-            .read(read), .reads([read, read]), .delivered(direct, "bob", 7),
+            .ownStateChanged(ownState), .ownStatesChanged([ownState, ownState]), .delivered(direct, "bob", 7),
             .thread(
                 group, "bob",
                 ThreadState(

@@ -214,8 +214,8 @@ struct RoomTests {
     func droppingAccessesNoConnections() throws {
         final class CountingConnection: Connection {
             let looks = Mutex(0)
-            let lane: any Lane
-            init(_ lane: any Lane) { self.lane = lane }
+            let lane: any ConnectionLane
+            init(_ lane: any ConnectionLane) { self.lane = lane }
             var user: UserID {
                 looks.withLock { $0 += 1 }
                 return "fan"

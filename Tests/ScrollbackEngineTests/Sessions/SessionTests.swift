@@ -196,6 +196,25 @@ struct SessionTests {
         #expect(try device.transport.frames.isEmpty)
     }
 
+    @Test("A connection without a hello has no user, and its end affects no other connection")
+    func endWithoutHello() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        // A user can have any valid ID, also one that reads like a placeholder.
+        let other = sessions.device("nobody")
+        let ends: [(Device) -> Void] = [
+            { $0.session.disconnected() }, { $0.hello("forged") },
+            { $0.session.tick(now: harness.clock.now + Session.helloTimeout) },
+        ]
+        for end in ends {
+            let device = sessions.connect()
+            #expect(device.session.user.text.isEmpty)
+            end(device)
+            #expect(harness.engine.hub.connections(of: "nobody").map { $0 === other.session } == [true])
+            #expect(other.closes.isEmpty)
+        }
+    }
+
     @Test("A session that closes at the moment of its welcome leaves nothing behind")
     func closedAtWelcome() throws {
         let sessions = SessionHarness(try harness())

@@ -236,7 +236,7 @@ extension ServerEvent {
 }
 
 /// The frames that the server sent to a client, and how many of them the client processed.
-private final class SteppedTransport: SessionTransport, Lane {
+private final class SteppedTransport: SessionTransport, ConnectionLane {
     private let frames = Mutex<(all: [[UInt8]], taken: Int)>(([], 0))
 
     var sentCount: Int { frames.withLock { $0.all.count } }

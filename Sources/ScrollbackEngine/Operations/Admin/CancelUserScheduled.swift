@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct CancelUserScheduled: ChatOperation {
     package static let endpoint = Endpoint(
         http: .delete("/v1/users/{user}/scheduled/{id}"), scope: .admin,
-        caller: .administrator, cost: .write, tag: .users,
+        callers: .administrator, cost: .write, tag: .users,
         summary: "Cancel a user's scheduled message",
         details: "If the message was already sent or cancelled, the request fails with 404 `unknown-message`.",
         errors: [404])

@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct CloseConnection: ChatOperation {
     package static let endpoint = Endpoint(
         http: .delete("/v1/admin/connections/{user}/{device}"), scope: .admin,
-        caller: .administrator, cost: .write, tag: .server,
+        callers: .administrator, cost: .write, tag: .server,
         summary: "Close the connection of a user's device",
         details: "The server closes it with code 1012, and the device reconnects after a random delay.")
 

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Closes all connections of a user.
 package struct CloseConnections: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .delete("/v1/admin/connections/{user}"), scope: .admin, caller: .administrator,
+        http: .delete("/v1/admin/connections/{user}"), scope: .admin, callers: .administrator,
         cost: .write, tag: .server,
         summary: "Close a user's connections",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Deletes an incoming webhook.
 package struct DeleteIncomingWebhook: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .delete("/v1/admin/hooks/{hook}"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .delete("/v1/admin/hooks/{hook}"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Delete an incoming webhook",
         details: "Its messages stay. If there is no such webhook, the request has no effect.")
 

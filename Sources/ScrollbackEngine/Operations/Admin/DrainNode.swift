@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Asks a node to stop after its clients have moved to other nodes.
 package struct DrainNode: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/admin/nodes/{node}/drain"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .post("/v1/admin/nodes/{node}/drain"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Stop a node after its clients have moved to other nodes",
         details: """
             The node does the same as after the signal SIGTERM: it is not ready any more, asks its clients to connect \

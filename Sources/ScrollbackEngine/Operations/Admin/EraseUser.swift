@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Erases a user and their data.
 package struct EraseUser: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .delete("/v1/users/{user}"), scope: .admin, caller: .administrator, cost: .write,
+        http: .delete("/v1/users/{user}"), scope: .admin, callers: .administrator, cost: .write,
         tag: .users,
         summary: "Erase a user",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets the progress of a background job.
 package struct GetJob: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/jobs/{id}"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/admin/jobs/{id}"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "Get the progress of a job", errors: [404])
 
     package typealias Answer = ErasureRow

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets the server's settings.
 package struct GetSettings: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/settings"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/settings"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "Get the server's settings")
 
     package struct Answer: OperationAnswer {

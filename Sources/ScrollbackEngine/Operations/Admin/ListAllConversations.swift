@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the conversations of the server, or of one user.
 package struct ListAllConversations: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/conversations"), scope: .admin, caller: .administrator,
+        http: .get("/v1/admin/conversations"), scope: .admin, callers: .administrator,
         cost: .read, tag: .conversations,
         summary: "List all conversations, or those of a user",
         details: "Ordered by kind and name. Conversations have their absolute names.")

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the audit log.
 package struct ListAudit: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/audit"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/audit"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "List the acts of administrators and moderators",
         details: "Newest first. The setting `auditDays` bounds how long the server keeps them.", errors: [404])
 

@@ -5,7 +5,7 @@ package import ScrollbackWire
 /// Lists the open connections of the server.
 package struct ListConnections: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/connections"), scope: .admin, caller: .administrator, cost: .read,
+        http: .get("/v1/admin/connections"), scope: .admin, callers: .administrator, cost: .read,
         tag: .server,
         summary: "List open connections", details: "Ordered by user and device.")
 

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the deliveries of events to a webhook.
 package struct ListDeliveries: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/webhooks/{webhook}/deliveries"), scope: .admin, caller: .administrator,
+        http: .get("/v1/webhooks/{webhook}/deliveries"), scope: .admin, callers: .administrator,
         cost: .read, tag: .server,
         summary: "List the deliveries to a webhook",
         details: "Newest first. The server keeps delivered events as long as the setting `webhooks.logHours` says.")

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the incoming webhooks.
 package struct ListIncomingWebhooks: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/hooks"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/admin/hooks"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "List the incoming webhooks", details: "Ordered by ID, without their secrets.")
 
     package struct Answer: OperationAnswer {

@@ -5,7 +5,7 @@ package import ScrollbackWire
 /// Lists the nodes that share the database.
 package struct ListNodes: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/nodes"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/admin/nodes"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "List the nodes",
         details: """
             A server that does not share its database answers 409. The answer is from the memory of the node that \

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the scheduled messages of a user.
 package struct ListUserScheduled: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/users/{user}/scheduled"), scope: .admin, caller: .administrator,
+        http: .get("/v1/users/{user}/scheduled"), scope: .admin, callers: .administrator,
         cost: .read, tag: .users,
         summary: "List a user's scheduled messages",
         details: """

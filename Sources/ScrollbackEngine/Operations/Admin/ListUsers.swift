@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the users of the server.
 package struct ListUsers: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/admin/users"), scope: .admin, caller: .administrator, cost: .read, tag: .users,
+        http: .get("/v1/admin/users"), scope: .admin, callers: .administrator, cost: .read, tag: .users,
         summary: "List users", details: "Ordered by name.")
 
     package struct Answer: OperationAnswer {

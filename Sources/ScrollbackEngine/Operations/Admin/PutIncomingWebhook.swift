@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Creates an incoming webhook, or changes its conversation and its user.
 package struct PutIncomingWebhook: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .put("/v1/admin/hooks/{hook}"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .put("/v1/admin/hooks/{hook}"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Create or change an incoming webhook",
         details: """
             Other programs post messages through its URL in the JSON of Slack's incoming webhooks. The messages are \

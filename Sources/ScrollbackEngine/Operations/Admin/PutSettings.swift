@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Changes the server's settings.
 package struct PutSettings: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .put("/v1/settings"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .put("/v1/settings"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Change the server's settings",
         details: """
             Settings that are left out stay as they are. A new webhook with the name of one that was just removed \

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Deactivates or reactivates a user.
 package struct PutUserState: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .put("/v1/users/{user}/state"), scope: .admin, caller: .administrator, cost: .write,
+        http: .put("/v1/users/{user}/state"), scope: .admin, callers: .administrator, cost: .write,
         tag: .users,
         summary: "Deactivate or reactivate a user",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gives the database of several nodes a new generation, because it was put back to an earlier state.
 package struct RenewGeneration: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/admin/generation"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .post("/v1/admin/generation"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Make all clients synchronize again",
         details: """
             Call this after the database was restored from a backup by other means than `scrollback restore`. Call it \

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gives an incoming webhook a new secret, and so a new URL.
 package struct ReplaceIncomingWebhookSecret: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/admin/hooks/{hook}/secret"), scope: .admin, caller: .administrator, cost: .write,
+        http: .post("/v1/admin/hooks/{hook}/secret"), scope: .admin, callers: .administrator, cost: .write,
         tag: .server, summary: "Replace the secret of an incoming webhook",
         details: """
             The earlier URL stops working. If the answer is lost, send the request again. If the webhook does not \

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Sends delivered events to a webhook again.
 package struct ReplayDeliveries: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/webhooks/{webhook}/replay"), scope: .admin, caller: .administrator,
+        http: .post("/v1/webhooks/{webhook}/replay"), scope: .admin, callers: .administrator,
         cost: .write, tag: .server,
         summary: "Send delivered events to a webhook again",
         details: """

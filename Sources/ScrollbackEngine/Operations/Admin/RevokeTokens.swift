@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Revokes all tokens of a user.
 package struct RevokeTokens: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .delete("/v1/users/{user}/tokens"), scope: .admin, caller: .administrator, cost: .write,
+        http: .delete("/v1/users/{user}/tokens"), scope: .admin, callers: .administrator, cost: .write,
         tag: .users,
         summary: "Revoke a user's tokens",
         details: """

@@ -5,7 +5,7 @@ package import ScrollbackWire
 /// Replaces the secret that signs the server's own tokens, on all nodes.
 package struct RotateSecret: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/admin/secret"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
+        http: .post("/v1/admin/secret"), scope: .admin, callers: .administrator, cost: .write, tag: .server,
         summary: "Replace the secret that signs tokens",
         details: """
             First, all nodes accept tokens of the new secret. After `delaySeconds`, they sign with it, and each one \

@@ -28,21 +28,21 @@ extension Session {
     fileprivate func subscribeAll(to ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
         let names = ids.map { $0.logID.absolute(for: caller.user) }
         func candidates() throws -> [Candidate] { try ids.map { try candidate($0.logID, by: caller) } }
-        func subscribe(_ candidates: [Candidate], _ checkpoint: AccessCheckpoint) throws -> Bool {
+        func subscribe(_ candidates: [Candidate], _ version: AccessVersion) throws -> Bool {
             let capacities = zip(names, candidates).compactMap { name, candidate in
                 candidate.capacity.map { (name, $0) }
             }
             return try self.subscribe(
                 to: Dictionary(zip(names, candidates.map(\.fullyVisibleAfter)), uniquingKeysWith: max),
-                capacities: Dictionary(capacities, uniquingKeysWith: min), since: checkpoint)
+                capacities: Dictionary(capacities, uniquingKeysWith: min), since: version)
         }
         var isSubscribed = false
         while !isSubscribed {
-            let checkpoint = checkpoint()
+            let version = accessVersion()
             let found = try candidates()
             // Events from before the check of the permissions must not end the subscription.
             try engine.catchUp()
-            isSubscribed = try subscribe(found, checkpoint)
+            isSubscribed = try subscribe(found, version)
         }
         // The heads are read again after the subscription, so that no message falls between heads and events.
         return try candidates().map(\.head)

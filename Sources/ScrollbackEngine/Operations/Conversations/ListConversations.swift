@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the caller's recent conversations.
 package struct ListConversations: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/conversations"), scope: .read, caller: .anyUser, cost: .read,
+        http: .get("/v1/conversations"), scope: .read, callers: .anyUser, cost: .read,
         tag: .conversations,
         summary: "List your recent conversations", details: "Pinned conversations first, then newest activity first.")
 

@@ -6,7 +6,7 @@ package import ScrollbackWire
 /// The WebSocket has ``ListInvitations`` without a conversation.
 package struct ListOwnInvitations: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/invitations"), scope: .read, caller: .anyUser, cost: .read, tag: .members,
+        http: .get("/v1/invitations"), scope: .read, callers: .anyUser, cost: .read, tag: .members,
         summary: "List your open invitations")
 
     package typealias Answer = ListPage<Invitation>

@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct DeleteMessage: ChatOperation {
     package static let endpoint = Endpoint(
         http: .delete("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
-        caller: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
+        callers: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
         summary: "Delete a message",
         details: """
             Users can delete their own messages for everyone, moderators the messages of others too. The answer is \

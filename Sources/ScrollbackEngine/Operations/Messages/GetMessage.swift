@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct GetMessage: ChatOperation {
     package static let endpoint = Endpoint(
         http: .get("/v1/conversations/{conversation}/messages/{id}"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages, summary: "Get a message", errors: [404])
+        callers: .permission([.read]), cost: .read, tag: .messages, summary: "Get a message", errors: [404])
 
     package typealias Answer = Message
 

@@ -5,7 +5,7 @@ package import ScrollbackWire
 /// Imports messages of another system into a conversation.
 package struct ImportHistory: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/conversations/{conversation}/import"), scope: .admin, caller: .administrator,
+        http: .post("/v1/conversations/{conversation}/import"), scope: .admin, callers: .administrator,
         cost: .write, tag: .messages,
         summary: "Import messages of another system",
         details: """

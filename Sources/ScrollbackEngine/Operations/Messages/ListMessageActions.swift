@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct ListMessageActions: ChatOperation {
     package static let endpoint = Endpoint(
         http: .get("/v1/conversations/{conversation}/messages/{id}/actions"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages,
+        callers: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the actions on a message", details: "Oldest first.", errors: [404])
 
     package typealias Answer = ListPage<MessageAction>

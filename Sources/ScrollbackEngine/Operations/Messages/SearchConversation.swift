@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct SearchConversation: ChatOperation {
     package static let endpoint = Endpoint(
         http: .get("/v1/conversations/{conversation}/search"), scope: .read,
-        caller: .permission([.read]), cost: .search, tag: .messages,
+        callers: .permission([.read]), cost: .search, tag: .messages,
         summary: "Search the messages of a conversation",
         details: "The search covers the messages that the caller can see.", errors: [404])
 

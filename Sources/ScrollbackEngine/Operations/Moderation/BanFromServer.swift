@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Bans a user from the server.
 package struct BanFromServer: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .put("/v1/bans/{user}"), scope: .admin, caller: .administrator, cost: .write,
+        http: .put("/v1/bans/{user}"), scope: .admin, callers: .administrator, cost: .write,
         tag: .users,
         summary: "Ban a user from the server",
         details: """

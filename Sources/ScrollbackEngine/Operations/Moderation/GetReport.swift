@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets one report.
 package struct GetReport: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/reports/{number}"), scope: .admin, caller: .administrator, cost: .read,
+        http: .get("/v1/reports/{number}"), scope: .admin, callers: .administrator, cost: .read,
         tag: .server,
         summary: "Get a report", errors: [404])
 

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists reported messages.
 package struct ListReports: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/reports"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
+        http: .get("/v1/reports"), scope: .admin, callers: .administrator, cost: .read, tag: .server,
         summary: "List reported messages", details: "Newest first.")
 
     package struct Answer: OperationAnswer {

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lists the users who are banned from the server.
 package struct ListServerBans: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/bans"), scope: .admin, caller: .administrator, cost: .read, tag: .users,
+        http: .get("/v1/bans"), scope: .admin, callers: .administrator, cost: .read, tag: .users,
         summary: "List the users who are banned from the server",
         details: "Ordered by user name. Bans that have ended are left out.")
 

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Closes a report, or opens it again.
 package struct PutReport: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .put("/v1/reports/{number}"), scope: .admin, caller: .administrator, cost: .write,
+        http: .put("/v1/reports/{number}"), scope: .admin, callers: .administrator, cost: .write,
         tag: .server,
         summary: "Close a report or open it again", errors: [404])
 

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Lifts a user's ban from the server.
 package struct UnbanFromServer: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .delete("/v1/bans/{user}"), scope: .admin, caller: .administrator, cost: .write,
+        http: .delete("/v1/bans/{user}"), scope: .admin, callers: .administrator, cost: .write,
         tag: .users,
         summary: "Lift a user's ban from the server",
         details: "Lifting the ban of a user who is not banned succeeds.")

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Sends a test push to a user's devices.
 package struct TestPush: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .post("/v1/admin/users/{user}/push"), scope: .admin, caller: .administrator, cost: .write,
+        http: .post("/v1/admin/users/{user}/push"), scope: .admin, callers: .administrator, cost: .write,
         tag: .server,
         summary: "Send a test push to a user's devices",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets the caller's profile.
 package struct GetMe: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/me"), scope: .read, caller: .anyUser, cost: .read, tag: .users,
+        http: .get("/v1/me"), scope: .read, callers: .anyUser, cost: .read, tag: .users,
         summary: "Get your profile")
 
     package typealias Answer = ProfileAnswer

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Gets a user's profile.
 package struct GetUser: ChatOperation {
     package static let endpoint = Endpoint(
-        http: .get("/v1/users/{user}"), scope: .read, caller: .anyUser, cost: .lookup, tag: .users,
+        http: .get("/v1/users/{user}"), scope: .read, callers: .anyUser, cost: .lookup, tag: .users,
         summary: "Get a user's profile", details: "Only the user and administrators see `invitationOnly` and `push`.",
         errors: [404])
 

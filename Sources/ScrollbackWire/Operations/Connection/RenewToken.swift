@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Replaces the connection's token before it expires.
 package struct RenewToken: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "token", scope: .read, caller: .anyUser, cost: .read, tag: .server,
+        frame: "token", scope: .read, callers: .anyUser, cost: .read, tag: .server,
         summary: "Replace the connection's token",
         details: "The new token must belong to the same user.")
 

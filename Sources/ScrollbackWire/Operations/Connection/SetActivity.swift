@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Sets whether the app of this connection is in the foreground.
 package struct SetActivity: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "activity", scope: .read, caller: .anyUser, cost: .read, tag: .server,
+        frame: "activity", scope: .read, callers: .anyUser, cost: .read, tag: .server,
         summary: "Set whether the app is in the foreground",
         details: """
             Users with an app in the foreground are online. The server pushes messages to users without one.

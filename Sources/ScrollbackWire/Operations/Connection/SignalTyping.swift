@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Signals that the caller is typing in a conversation, or has stopped.
 package struct SignalTyping: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "typing", scope: .write, caller: .permission([.send]), cost: .write, tag: .messages,
+        frame: "typing", scope: .write, callers: .permission([.send]), cost: .write, tag: .messages,
         summary: "Signal that you are typing, or have stopped",
         details: """
             The server forwards at most one signal a second for each conversation and drops the others without an \

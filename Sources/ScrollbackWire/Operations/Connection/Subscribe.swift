@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Subscribes the connection to rooms and community channels.
 package struct Subscribe: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "subscribe", scope: .read, caller: .permission([.read]), cost: .read, tag: .conversations,
+        frame: "subscribe", scope: .read, callers: .permission([.read]), cost: .read, tag: .conversations,
         summary: "Subscribe to rooms and community channels",
         details: """
             The server subscribes the connection to all of the conversations or, after an error, to none. The answer \

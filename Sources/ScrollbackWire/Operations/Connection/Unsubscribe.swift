@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Ends the connection's subscriptions to conversations.
 package struct Unsubscribe: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "unsubscribe", scope: .read, caller: .anyUser, cost: .read, tag: .conversations,
+        frame: "unsubscribe", scope: .read, callers: .anyUser, cost: .read, tag: .conversations,
         summary: "End subscriptions to conversations",
         details: "Conversations without a subscription are ignored.")
 

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct DeleteConversation: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "deleteConversation", http: .delete("/v1/conversations/{conversation}"),
-        scope: .manage, caller: .permission([.delete]), cost: .write, tag: .conversations,
+        scope: .manage, callers: .permission([.delete]), cost: .write, tag: .conversations,
         summary: "Delete a conversation",
         details: "A new conversation with the same ID has another epoch.",
         errors: [404])

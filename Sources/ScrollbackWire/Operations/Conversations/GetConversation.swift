@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct GetConversation: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "conversation", http: .get("/v1/conversations/{conversation}"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .conversations,
+        callers: .permission([.read]), cost: .read, tag: .conversations,
         summary: "Get a conversation's head, your state in it, and its settings", errors: [404])
 
     package struct Answer: DecodableAnswer {

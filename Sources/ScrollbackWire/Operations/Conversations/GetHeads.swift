@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Returns the heads of conversations without subscribing to them.
 package struct GetHeads: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "heads", scope: .read, caller: .anyUser, cost: .read, tag: .conversations,
+        frame: "heads", scope: .read, callers: .anyUser, cost: .read, tag: .conversations,
         summary: "Get the heads of conversations",
         details: """
             Conversations that you may not see are left out. An answer has about 512 KiB of heads; `rest` names the \

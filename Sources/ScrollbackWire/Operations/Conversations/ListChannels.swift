@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListChannels: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "channels", http: .get("/v1/communities/{target}/channels"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .conversations,
+        callers: .permission([.read]), cost: .read, tag: .conversations,
         summary: "List the channels of a community",
         details: "Ordered by name. Channels that you may not see are left out.",
         errors: [404])

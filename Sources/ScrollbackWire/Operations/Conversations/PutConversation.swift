@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct PutConversation: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "putConversation", http: .put("/v1/conversations/{conversation}"), scope: .manage,
-        caller: .permission([.changeSettings, .create]), cost: .write, tag: .conversations,
+        callers: .permission([.changeSettings, .create]), cost: .write, tag: .conversations,
         summary: "Create or change a conversation",
         details: "Parameters that are missing or `null` keep their value.",
         errors: [404, 409])

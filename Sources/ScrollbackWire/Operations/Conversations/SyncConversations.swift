@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Returns what changed since the client's last sync: the heads of conversations, or the changes of logs.
 package struct SyncConversations: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "sync", scope: .read, caller: .anyUser, cost: .read, tag: .conversations,
+        frame: "sync", scope: .read, callers: .anyUser, cost: .read, tag: .conversations,
         summary: "Get what changed since the last sync",
         details: """
             With `positions`, the answer has the changes of these logs: at most 500 messages each and 2,000 in all. \

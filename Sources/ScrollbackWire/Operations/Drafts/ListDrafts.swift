@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the caller's drafts that changed since an earlier list.
 package struct ListDrafts: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "drafts", http: .get("/v1/drafts"), scope: .read, caller: .anyUser, cost: .read,
+        frame: "drafts", http: .get("/v1/drafts"), scope: .read, callers: .anyUser, cost: .read,
         tag: .conversations,
         summary: "List your drafts that changed since an earlier list",
         details: """

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Stores or deletes the caller's draft in a conversation.
 package struct PutDraft: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "putDraft", http: .put("/v1/drafts/{conversation}"), scope: .account, caller: .anyUser,
+        frame: "putDraft", http: .put("/v1/drafts/{conversation}"), scope: .account, callers: .anyUser,
         cost: .write, tag: .conversations,
         summary: "Store or delete your draft in a conversation",
         details: """

@@ -5,7 +5,7 @@ package struct EndInvitation: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "endInvitation",
         http: .delete("/v1/conversations/{conversation}/invitations/{user}"), scope: .manage,
-        caller: .permission([.invite]), cost: .write, tag: .members,
+        callers: .permission([.invite]), cost: .write, tag: .members,
         summary: "Revoke an invitation, or decline your own", errors: [404])
 
     package var conversation: ConversationID

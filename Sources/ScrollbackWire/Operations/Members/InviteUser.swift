@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct InviteUser: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "invite", http: .put("/v1/conversations/{conversation}/invitations/{user}"),
-        scope: .manage, caller: .permission([.invite]), cost: .message, tag: .members,
+        scope: .manage, callers: .permission([.invite]), cost: .message, tag: .members,
         summary: "Invite a user to a conversation",
         details: """
             Moderators can invite users to groups, communities and private channels. The user joins by adding \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListInvitations: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "invitations", http: .get("/v1/conversations/{conversation}/invitations"),
-        scope: .read, caller: .permission([.invite]), cost: .read, tag: .members,
+        scope: .read, callers: .permission([.invite]), cost: .read, tag: .members,
         summary: "List the open invitations to a conversation", details: "Ordered by user name.", errors: [404])
 
     package typealias Answer = ListPage<Invitation>

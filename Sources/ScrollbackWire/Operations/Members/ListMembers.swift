@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListMembers: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "members", http: .get("/v1/conversations/{conversation}/members"), scope: .read,
-        caller: .permission([.listMembers]), cost: .read, tag: .members,
+        callers: .permission([.listMembers]), cost: .read, tag: .members,
         summary: "List the members of a conversation",
         details: "Ordered by user name. The members of a public channel are those of its community.",
         errors: [404])

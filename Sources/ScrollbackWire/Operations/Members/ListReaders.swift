@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListReaders: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "readers", http: .get("/v1/conversations/{conversation}/messages/{id}/readers"),
-        scope: .read, caller: .permission([.listMembers]), cost: .read, tag: .messages,
+        scope: .read, callers: .permission([.listMembers]), cost: .read, tag: .messages,
         summary: "List the members who have read a message",
         details: """
             Ordered by user name. The list leaves out the sender, and members who can't see the message. A page can be \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListRecipients: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "recipients", http: .get("/v1/conversations/{conversation}/messages/{id}/recipients"),
-        scope: .read, caller: .permission([.listMembers]), cost: .read, tag: .messages,
+        scope: .read, callers: .permission([.listMembers]), cost: .read, tag: .messages,
         summary: "List the members whose devices have received a message",
         details: """
             Ordered by user name. A member who has read the message has received it. The list leaves out the sender, \

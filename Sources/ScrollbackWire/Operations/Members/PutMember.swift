@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct PutMember: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "putMember", http: .put("/v1/conversations/{conversation}/members/{user}"),
-        scope: .manage, caller: .permission([.addMember, .changeRole, .mute]), cost: .write, tag: .members,
+        scope: .manage, callers: .permission([.addMember, .changeRole, .mute]), cost: .write, tag: .members,
         summary: "Add a member, change their role, or mute them",
         details: """
             Invited users join by adding themselves. A request with `mutedUntil` and without a role adds no member. \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct RemoveMember: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "removeMember", http: .delete("/v1/conversations/{conversation}/members/{user}"),
-        scope: .manage, caller: .permission([.removeMember, .leave]), cost: .write, tag: .members,
+        scope: .manage, callers: .permission([.removeMember, .leave]), cost: .write, tag: .members,
         summary: "Remove a member, or leave a conversation", errors: [404, 409])
 
     package var conversation: ConversationID

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct AddAction: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "action", http: .post("/v1/conversations/{conversation}/messages/{id}/actions"),
-        scope: .write, caller: .permission([.act]), cost: .message, tag: .messages,
+        scope: .write, callers: .permission([.act]), cost: .message, tag: .messages,
         summary: "Add a reaction or another action to a message",
         details: "Each user can add an action of the same type and value once. Adding it again is a conflict.",
         errors: [404, 409])

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ClearConversation: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "clear", http: .put("/v1/conversations/{conversation}/clear"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Hide the history up to a position from yourself",
         details: "Other members still see these messages.",
         errors: [404, 409])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Counts the messages of conversations since a time.
 package struct CountMessages: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "counts", http: .post("/v1/history/counts"), scope: .read, caller: .anyUser,
+        frame: "counts", http: .post("/v1/history/counts"), scope: .read, callers: .anyUser,
         cost: .read, tag: .messages,
         summary: "Count the messages of conversations since a time",
         details: """

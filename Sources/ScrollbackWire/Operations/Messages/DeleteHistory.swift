@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct DeleteHistory: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "deleteHistory", http: .delete("/v1/conversations/{conversation}/messages"),
-        scope: .write, caller: .permission([.deleteHistory]), cost: .write, tag: .messages,
+        scope: .write, callers: .permission([.deleteHistory]), cost: .write, tag: .messages,
         summary: "Delete a range of history for everyone",
         details: """
             Give `from`, `to` or both, or `all` to delete the whole history. No tombstones stay. The setting \

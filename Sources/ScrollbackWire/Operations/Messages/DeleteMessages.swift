@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct DeleteMessages: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "delete", http: .post("/v1/conversations/{conversation}/messages/delete"),
-        scope: .write, caller: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
+        scope: .write, callers: .permission([.recall, .deleteOthers]), cost: .write, tag: .messages,
         summary: "Delete messages by ID",
         details: """
             Users can delete their own messages for everyone, moderators the messages of others too. The server \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct EditMessage: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "edit", http: .patch("/v1/conversations/{conversation}/messages/{id}"), scope: .write,
-        caller: .permission([.editOwn, .editOthers]), cost: .message, tag: .messages,
+        callers: .permission([.editOwn, .editOthers]), cost: .message, tag: .messages,
         summary: "Edit a message",
         details: "Attributes that the request leaves out stay the same. An attribute that is `null` is removed.",
         errors: [404, 409])

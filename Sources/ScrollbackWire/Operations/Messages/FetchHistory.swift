@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets a page of history of each of several conversations.
 package struct FetchHistory: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "fetch", http: .post("/v1/history/fetch"), scope: .read, caller: .anyUser,
+        frame: "fetch", http: .post("/v1/history/fetch"), scope: .read, callers: .anyUser,
         cost: .read, tag: .messages,
         summary: "Get a page of history of each of several conversations",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct GetHistory: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "history", http: .get("/v1/conversations/{conversation}/messages"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages,
+        callers: .permission([.read]), cost: .read, tag: .messages,
         summary: "Get a page of history",
         details: """
             Give at most one of `before`, `after` and `around`, or `from` with `to`. The default is `before=latest`. \

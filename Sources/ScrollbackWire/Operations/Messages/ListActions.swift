@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListActions: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "actions", http: .get("/v1/conversations/{conversation}/actions"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages,
+        callers: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the actions in a conversation", details: "Oldest first.", errors: [404])
 
     package typealias Answer = ListPage<MessageAction>

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListPins: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "pins", http: .get("/v1/conversations/{conversation}/pins"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages,
+        callers: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the pinned messages of a conversation",
         details: "Newest message first. A conversation has at most 100 pinned messages.", errors: [404])
 

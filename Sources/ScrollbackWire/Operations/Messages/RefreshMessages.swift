@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets the current state of messages.
 package struct RefreshMessages: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "refresh", http: .post("/v1/history/refresh"), scope: .read, caller: .anyUser,
+        frame: "refresh", http: .post("/v1/history/refresh"), scope: .read, callers: .anyUser,
         cost: .read, tag: .messages,
         summary: "Get the current state of messages",
         details: "A message that is in the request twice is in the answer once.")

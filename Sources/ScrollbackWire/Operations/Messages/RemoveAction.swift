@@ -5,7 +5,7 @@ package struct RemoveAction: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "removeAction",
         http: .delete("/v1/conversations/{conversation}/messages/{id}/actions/{timetoken}"), scope: .write,
-        caller: .permission([.act]), cost: .message, tag: .messages,
+        callers: .permission([.act]), cost: .message, tag: .messages,
         summary: "Remove an action from a message",
         details: "Users can remove their own actions, moderators the actions of others too.",
         errors: [404])

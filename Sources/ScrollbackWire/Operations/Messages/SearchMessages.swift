@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Finds messages by their words.
 package struct SearchMessages: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "search", http: .get("/v1/search"), scope: .read, caller: .anyUser, cost: .search,
+        frame: "search", http: .get("/v1/search"), scope: .read, callers: .anyUser, cost: .search,
         tag: .messages,
         summary: "Search the messages of all your conversations",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct SendMessage: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "send", http: .post("/v1/conversations/{conversation}/messages"), scope: .write,
-        caller: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
+        callers: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
         summary: "Send a message",
         details: """
             The answer comes when the message is on disk. The server delivers messages of type `command` to \

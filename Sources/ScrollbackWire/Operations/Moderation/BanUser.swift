@@ -5,7 +5,7 @@ package import ScrollbackModel
 package struct BanUser: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "ban", http: .put("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
-        caller: .permission([.ban]), cost: .write, tag: .members,
+        callers: .permission([.ban]), cost: .write, tag: .members,
         summary: "Ban a user from a conversation",
         details: """
             Moderators can ban users whose role is lower than their own, members or not. Only administrators can ban \

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Blocks a user: they can't send direct messages to the caller any more.
 package struct BlockUser: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "block", http: .put("/v1/blocks/{user}"), scope: .account, caller: .anyUser, cost: .write,
+        frame: "block", http: .put("/v1/blocks/{user}"), scope: .account, callers: .anyUser, cost: .write,
         tag: .users,
         summary: "Block a user",
         details: """

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListBans: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "bans", http: .get("/v1/conversations/{conversation}/bans"), scope: .read,
-        caller: .permission([.ban]), cost: .read, tag: .members,
+        callers: .permission([.ban]), cost: .read, tag: .members,
         summary: "List the users who are banned from a conversation",
         details: "Ordered by user name. Bans that have ended are left out.",
         errors: [404])

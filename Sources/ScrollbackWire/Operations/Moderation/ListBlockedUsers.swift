@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the users whom the caller has blocked.
 package struct ListBlockedUsers: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "blocks", http: .get("/v1/blocks"), scope: .read, caller: .anyUser, cost: .read,
+        frame: "blocks", http: .get("/v1/blocks"), scope: .read, callers: .anyUser, cost: .read,
         tag: .users,
         summary: "List the users you have blocked", details: "Ordered by user name.")
 

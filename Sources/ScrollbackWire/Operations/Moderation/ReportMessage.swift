@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ReportMessage: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "report", http: .post("/v1/conversations/{conversation}/messages/{id}/reports"),
-        scope: .write, caller: .permission([.read]), cost: .message, tag: .messages,
+        scope: .write, callers: .permission([.read]), cost: .message, tag: .messages,
         summary: "Report a message to the administrators",
         details: """
             The server stores a copy of the message as it is now, which neither an edit nor a deletion changes. \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct UnbanUser: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "unban", http: .delete("/v1/conversations/{conversation}/bans/{user}"), scope: .manage,
-        caller: .permission([.ban]), cost: .write, tag: .members,
+        callers: .permission([.ban]), cost: .write, tag: .members,
         summary: "Lift a user's ban from a conversation",
         details: "The user can be added or invited again. Lifting the ban of a user who is not banned succeeds.",
         errors: [404])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Unblocks a user.
 package struct UnblockUser: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "unblock", http: .delete("/v1/blocks/{user}"), scope: .account, caller: .anyUser,
+        frame: "unblock", http: .delete("/v1/blocks/{user}"), scope: .account, callers: .anyUser,
         cost: .write, tag: .users,
         summary: "Unblock a user",
         details: "Unblocking a user who is not blocked succeeds.")

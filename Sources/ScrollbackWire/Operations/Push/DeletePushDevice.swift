@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct DeletePushDevice: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "dropPushDevice", http: .delete("/v1/push/devices/{device}"), scope: .account,
-        caller: .anyUser, cost: .write, tag: .users,
+        callers: .anyUser, cost: .write, tag: .users,
         summary: "Stop pushes to a device", details: "Removing a device that is not registered succeeds.")
 
     package var device: Identifier

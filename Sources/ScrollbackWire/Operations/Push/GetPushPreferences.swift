@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets the caller's push preferences.
 package struct GetPushPreferences: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "pushPreferences", scope: .read, caller: .anyUser, cost: .read, tag: .users,
+        frame: "pushPreferences", scope: .read, callers: .anyUser, cost: .read, tag: .users,
         summary: "Get your push preferences", details: "Over HTTP they are part of your profile.")
 
     package struct Answer: DecodableAnswer {

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the caller's devices that receive pushes.
 package struct ListPushDevices: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "pushDevices", http: .get("/v1/push/devices"), scope: .read, caller: .anyUser,
+        frame: "pushDevices", http: .get("/v1/push/devices"), scope: .read, callers: .anyUser,
         cost: .read, tag: .users, summary: "List your devices that receive pushes")
 
     package struct Answer: DecodableAnswer {

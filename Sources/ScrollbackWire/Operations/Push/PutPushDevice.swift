@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct PutPushDevice: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "putPushDevice", http: .put("/v1/push/devices/{device}"), scope: .account,
-        caller: .anyUser, cost: .write, tag: .users,
+        callers: .anyUser, cost: .write, tag: .users,
         summary: "Register a device for pushes",
         details: """
             Register a device whenever the app starts and whenever its token changes. A token belongs to the user who \

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Changes the caller's push preferences.
 package struct SetPushPreferences: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "setPushPreferences", scope: .account, caller: .anyUser, cost: .write, tag: .users,
+        frame: "setPushPreferences", scope: .account, callers: .anyUser, cost: .write, tag: .users,
         summary: "Change your push preferences",
         details: "The answer has all preferences. Over HTTP they are part of your profile.")
 

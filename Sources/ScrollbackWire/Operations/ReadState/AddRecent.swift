@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct AddRecent: StateOperation {
     package static let endpoint = Endpoint(
         frame: "addRecent", http: .put("/v1/conversations/{conversation}/recent"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Put a removed conversation back into your list",
         errors: [404, 409])
 

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ExcludeFromNewDevices: StateOperation {
     package static let endpoint = Endpoint(
         frame: "stopRoaming", http: .delete("/v1/conversations/{conversation}/roaming"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Exclude the messages so far from your new devices",
         details: "New devices don't load these messages by themselves. They can still request them.",
         errors: [404, 409])

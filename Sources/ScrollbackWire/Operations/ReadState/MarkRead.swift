@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct MarkRead: StateOperation {
     package static let endpoint = Endpoint(
         frame: "read", http: .put("/v1/conversations/{conversation}/read"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Move your read position up",
         details: "The position never moves down.",
         errors: [404, 409])

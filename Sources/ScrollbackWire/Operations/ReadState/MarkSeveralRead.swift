@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Moves the caller's read position up in several conversations.
 package struct MarkSeveralRead: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "readMany", http: .post("/v1/read"), scope: .account, caller: .anyUser,
+        frame: "readMany", http: .post("/v1/read"), scope: .account, callers: .anyUser,
         cost: .write, tag: .conversations,
         summary: "Mark several conversations as read",
         details: """

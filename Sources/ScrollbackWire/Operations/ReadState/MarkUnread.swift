@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct MarkUnread: StateOperation {
     package static let endpoint = Endpoint(
         frame: "markUnread", http: .put("/v1/conversations/{conversation}/unread"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Mark a conversation as unread",
         details: """
             The mark stays until you read the conversation again. The counts of unread messages stay the same.

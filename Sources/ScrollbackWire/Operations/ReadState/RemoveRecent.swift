@@ -5,7 +5,7 @@ package struct RemoveRecent: StateOperation {
     package static let endpoint = Endpoint(
         frame: "removeRecent", http: .delete("/v1/conversations/{conversation}/recent"),
         scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Remove a conversation from your list until the next message",
         details: "Messages and counts stay.",
         errors: [404, 409])

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Reports the sequence numbers through which the caller's device has stored several conversations.
 package struct ReportDelivered: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "delivered", http: .post("/v1/delivered"), scope: .account, caller: .anyUser,
+        frame: "delivered", http: .post("/v1/delivered"), scope: .account, callers: .anyUser,
         cost: .write, tag: .conversations,
         summary: "Report that messages arrived on your device",
         details: """

@@ -5,7 +5,7 @@ package struct SetNotifications: StateOperation {
     package static let endpoint = Endpoint(
         frame: "notifications", http: .put("/v1/conversations/{conversation}/notifications"),
         scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Set which messages of a conversation are pushed to you",
         details: """
             Without a level, your default applies. The server pushes nothing from a muted conversation unless the \

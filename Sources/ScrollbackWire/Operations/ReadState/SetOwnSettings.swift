@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct SetOwnSettings: StateOperation {
     package static let endpoint = Endpoint(
         frame: "settings", http: .put("/v1/conversations/{conversation}/settings"), scope: .account,
-        caller: .permission([.read]), cost: .write, tag: .conversations,
+        callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Mute or pin a conversation for yourself",
         details: "Parameters that are missing or `null` keep their value.",
         errors: [404, 409])

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct CancelScheduled: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "cancelScheduled", http: .delete("/v1/scheduled/{id}"), scope: .write,
-        caller: .anyUser, cost: .write, tag: .messages,
+        callers: .anyUser, cost: .write, tag: .messages,
         summary: "Cancel a scheduled message",
         details: """
             If the message was already sent or cancelled, the request fails with 404 `unknown-message`. A later retry \

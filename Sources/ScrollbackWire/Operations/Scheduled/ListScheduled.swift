@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Lists the caller's scheduled messages.
 package struct ListScheduled: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "scheduled", http: .get("/v1/scheduled"), scope: .read, caller: .anyUser, cost: .read,
+        frame: "scheduled", http: .get("/v1/scheduled"), scope: .read, callers: .anyUser, cost: .read,
         tag: .messages,
         summary: "List your scheduled messages",
         details: """

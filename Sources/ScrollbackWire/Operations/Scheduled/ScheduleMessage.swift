@@ -5,7 +5,7 @@ package import ScrollbackModel
 package struct ScheduleMessage: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "schedule", http: .post("/v1/conversations/{conversation}/scheduled"), scope: .write,
-        caller: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
+        callers: .permission([.send, .sendHigh]), cost: .message, tag: .messages,
         summary: "Send a message at a later time",
         details: """
             The server stores the message and sends it at `sendAt`, which is at most 366 days ahead. It sends at once \

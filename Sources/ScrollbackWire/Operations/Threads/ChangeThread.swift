@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ChangeThread: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "thread", http: .put("/v1/conversations/{conversation}/threads/{thread}"),
-        scope: .account, caller: .permission([.read]), cost: .write, tag: .messages,
+        scope: .account, callers: .permission([.read]), cost: .write, tag: .messages,
         summary: "Follow or read a thread",
         details: """
             Parameters that are missing or `null` keep their value. The read position never moves down. The unread \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListThreads: ClientOperation {
     package static let endpoint = Endpoint(
         frame: "threads", http: .get("/v1/conversations/{conversation}/threads"), scope: .read,
-        caller: .permission([.read]), cost: .read, tag: .messages,
+        callers: .permission([.read]), cost: .read, tag: .messages,
         summary: "List the threads of a conversation",
         details: """
             Those with the newest reply first. Threads whose first message you can't see are left out. With \

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets the presence of users and, over the WebSocket, starts or stops watching them.
 package struct FetchPresence: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "presence", http: .post("/v1/presence/fetch"), scope: .read, caller: .anyUser,
+        frame: "presence", http: .post("/v1/presence/fetch"), scope: .read, callers: .anyUser,
         cost: .lookup, tag: .users,
         summary: "Get the presence of users",
         details: """

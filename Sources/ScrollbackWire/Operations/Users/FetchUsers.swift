@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Gets the profiles of users.
 package struct FetchUsers: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "users", http: .post("/v1/users/fetch"), scope: .read, caller: .anyUser, cost: .lookup,
+        frame: "users", http: .post("/v1/users/fetch"), scope: .read, callers: .anyUser, cost: .lookup,
         tag: .users,
         summary: "Get the profiles of users", details: "The answer leaves out users without a profile.")
 

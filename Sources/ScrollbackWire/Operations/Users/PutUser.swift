@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Changes a user's profile and settings.
 package struct PutUser: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .selfOrAdministrator,
+        frame: "putUser", http: .put("/v1/users/{user}"), scope: .account, callers: .selfOrAdministrator,
         cost: .write, tag: .users,
         summary: "Change a user's profile",
         details: "Members that are left out or `null` stay as they are, except for those inside `push`.",

@@ -3,7 +3,7 @@ package import ScrollbackModel
 /// Searches the users of the server.
 package struct SearchUsers: ClientOperation {
     package static let endpoint = Endpoint(
-        frame: "searchUsers", http: .get("/v1/users"), scope: .read, caller: .anyUser, cost: .search,
+        frame: "searchUsers", http: .get("/v1/users"), scope: .read, callers: .anyUser, cost: .search,
         tag: .users,
         summary: "Search users by name and ID",
         details: """

@@ -9,9 +9,3 @@ extension PutDraft: WriteOperation {
         return Answer(rev: try transaction.putDraft(draft, in: name, by: context.caller))
     }
 }
-
-extension ListDrafts: ReadOperation {
-    package func run(_ engine: Engine, _ caller: Caller) throws -> Answer {
-        try engine.drafts(since: cursor, by: caller)
-    }
-}

@@ -1,12 +1,6 @@
 import ScrollbackModel
 package import ScrollbackWire
 
-extension ListThreads: ReadOperation {
-    package func run(_ engine: Engine, _ caller: Caller) throws -> Answer {
-        try engine.threads(of: conversation, isFollowed: isFollowed, before: before, limit: limit, by: caller)
-    }
-}
-
 extension ChangeThread: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
         try transaction.change(

@@ -1,0 +1,3 @@
+package import ScrollbackWire
+
+extension SetNotifications: StateExecutable {}
