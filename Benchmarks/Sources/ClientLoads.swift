@@ -112,8 +112,9 @@ struct ClientPage: AsyncParsableCommand {
         }
         let raw = RawSQLite(folder.url.appending(path: "client.sqlite").path)
         let sql = """
-            SELECT seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType,
-            push, replyTo, editedAt FROM message WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
+            SELECT seq, countedIndex, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra,
+            customType, push, replyTo, editedAt FROM message
+            WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
             """
         let limit = raw.pages(sql, queries: queries) { statement, _ in
             sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &random))

@@ -53,8 +53,8 @@ struct EnginePage: AsyncParsableCommand {
         let raw = RawSQLite(folder.url.appending(path: SQLiteStore.fileName).path)
         var places = SplitMix64(seed: 3)
         let sql = """
-            SELECT seq, n, timetoken, id, sender, type, content FROM message WHERE conversation = 1 AND seq < ?
-            ORDER BY seq DESC LIMIT 50
+            SELECT seq, countedIndex, timetoken, id, sender, type, content FROM message
+            WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
             """
         _ = raw.pages(sql, queries: 200) { statement, _ in
             sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &places))

@@ -39,7 +39,7 @@ enum StoredRows {
         let columns = try connection.all(columns)
         return Dictionary(grouping: columns, by: \.table).map { name, columns in
             StoredTable(
-                name: name, ownName: name,
+                name: name,
                 key: columns.filter { $0.keyPosition > 0 }.sorted { $0.keyPosition < $1.keyPosition }.map(\.column),
                 others: columns.filter { $0.keyPosition == 0 }.map(\.column))
         }
@@ -59,7 +59,7 @@ enum StoredRows {
         try connection.runLongStatements {
             try connection.run(
                 uncached: """
-                    SELECT \(list(table.columns)) FROM \(table.ownName)
+                    SELECT \(list(table.columns)) FROM \(table.name)
                     \(conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))")
                     ORDER BY \(order) LIMIT \(limit)
                     """,
@@ -75,23 +75,23 @@ enum StoredRows {
         var count: Int64 = 0
         try connection.runLongStatements {
             for table in tables {
-                try connection.run(uncached: "SELECT count(*) FROM \(table.ownName)", row: { count += $0.integer() })
+                try connection.run(uncached: "SELECT count(*) FROM \(table.name)", row: { count += $0.integer() })
             }
         }
         return count
     }
 
     static func lastKey(of table: StoredTable, on connection: PostgresConnection) throws -> [StoredValue]? {
-        let order = table.key.map { "\"\($0.ownName)\" DESC" }.joined(separator: ", ")
+        let order = table.key.map { "\"\($0.name)\" DESC" }.joined(separator: ", ")
         var key: [StoredValue]?
         try connection.run(
-            uncached: "SELECT \(list(table.key)) FROM \(table.ownName) ORDER BY \(order) LIMIT 1",
+            uncached: "SELECT \(list(table.key)) FROM \(table.name) ORDER BY \(order) LIMIT 1",
             row: { values in key = table.key.map { values.stored(as: $0.type) } })
         return key
     }
 
     static func list(_ columns: [StoredColumn]) -> String {
-        columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+        columns.map { "\"\($0.name)\"" }.joined(separator: ", ")
     }
 
     /// All tables but those of the database itself: its migrations, its state, and the notes of commits.
@@ -112,8 +112,7 @@ enum StoredRows {
         """
     ) { columns in
         let table = columns.text()
-        let name = columns.text()
-        let column = StoredColumn(name: name, ownName: name, type: columns.text())
+        let column = StoredColumn(name: columns.text(), type: columns.text())
         return (table: table, column: column, keyPosition: columns.integer())
     }
 }
@@ -183,7 +182,7 @@ extension PostgresStore {
                             + "Pass --restart to delete that copy and begin again")
                 }
                 if restarts {
-                    let names = tables.map(\.ownName).joined(separator: ", ")
+                    let names = tables.map(\.name).joined(separator: ", ")
                     try connection.runLongStatements { try connection.run(uncached: "TRUNCATE \(names)") }
                 }
             } else if try connection.first(Self.hasRows) == true {
@@ -215,7 +214,7 @@ extension PostgresStore {
             try connection.runLongStatements {
                 try connection.run(
                     uncached: """
-                        INSERT INTO \(table.ownName) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE
+                        INSERT INTO \(table.name) (\(StoredRows.list(table.columns))) OVERRIDING SYSTEM VALUE
                         VALUES \(values)
                         """,
                     bind: { parameters in
@@ -245,8 +244,8 @@ extension PostgresStore {
                 let last = lastNumbers.first { $0.table == table.name }?.last ?? 0
                 try connection.run(
                     uncached: """
-                        SELECT setval(pg_get_serial_sequence('\(table.ownName)', 'number'),
-                            (SELECT greatest(max(number), \(last)) + 1 FROM \(table.ownName)), false)
+                        SELECT setval(pg_get_serial_sequence('\(table.name)', 'number'),
+                            (SELECT greatest(max(number), \(last)) + 1 FROM \(table.name)), false)
                         """)
             }
             if !keepsUploads { try connection.enqueue(Self.deleteUploads) }

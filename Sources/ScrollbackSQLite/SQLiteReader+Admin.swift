@@ -12,11 +12,11 @@ extension SQLiteReader {
     }
 
     private static let knownUsers = Statement<UserRow>(
-        "SELECT \(UserRow.columns) FROM user WHERE id >= ? AND id < ? AND state <> 3 ORDER BY id")
+        "SELECT \(UserRow.columns) FROM person WHERE id >= ? AND id < ? AND state <> 3 ORDER BY id")
     private static let activeUsers = Statement<UserRow>(
-        "SELECT \(UserRow.columns) FROM user WHERE id >= ? AND id < ? AND state = 0 ORDER BY id")
+        "SELECT \(UserRow.columns) FROM person WHERE id >= ? AND id < ? AND state = 0 ORDER BY id")
     private static let usersInState = Statement<UserRow>(
-        "SELECT \(UserRow.columns) FROM user WHERE id >= ?1 AND id < ?2 AND state = ?3 AND state <> 0 ORDER BY id")
+        "SELECT \(UserRow.columns) FROM person WHERE id >= ?1 AND id < ?2 AND state = ?3 AND state <> 0 ORDER BY id")
 
     func users(prefix: String, state: UserState?, after: UserID?, limit: Int) throws -> [UserRow] {
         let next = after.map { Self.successor(of: $0.text) } ?? ""
@@ -48,7 +48,7 @@ extension SQLiteReader {
     }
 
     private static let membershipsAfter = Statement<MemberRow>(
-        "SELECT \(MemberRow.columns) FROM member WHERE user = ? AND conversation > ? ORDER BY conversation")
+        "SELECT \(MemberRow.columns) FROM member WHERE userID = ? AND conversation > ? ORDER BY conversation")
 
     func memberships(of user: UserID, after conversation: Int64, limit: Int) throws -> [MemberRow] {
         try connection.all(Self.membershipsAfter, limit: limit) { $0.add(user, conversation) }
@@ -57,14 +57,14 @@ extension SQLiteReader {
     // MARK: Bans
 
     private static let ban = Statement<BanRow>(
-        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND user = ?")
+        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND userID = ?")
 
     func ban(of user: UserID, in conversation: Int64) throws -> BanRow? {
         try connection.first(Self.ban) { $0.add(conversation, user) }
     }
 
     private static let bans = Statement<BanRow>(
-        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND user > ? ORDER BY user")
+        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND userID > ? ORDER BY userID")
 
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow] {
         try connection.all(Self.bans, limit: limit) { $0.add(conversation, after?.text ?? "") }
@@ -138,7 +138,7 @@ extension SQLiteReader {
     }
 
     private static let participations = Statement(
-        "SELECT conversation FROM guest WHERE user = ? AND conversation > ? ORDER BY conversation"
+        "SELECT conversation FROM participant WHERE userID = ? AND conversation > ? ORDER BY conversation"
     ) { $0.integer() }
 
     func participations(of user: UserID, after conversation: Int64, limit: Int) throws -> [Int64] {
@@ -146,7 +146,7 @@ extension SQLiteReader {
     }
 
     private static let placesMentioning = Statement(
-        "SELECT mention.seq FROM mention WHERE conversation = ? AND user = ? AND seq > ? ORDER BY seq"
+        "SELECT mention.seq FROM mention WHERE conversation = ? AND userID = ? AND seq > ? ORDER BY seq"
     ) { $0.integer() }
 
     func places(mentioning user: UserID, in conversation: Int64, above seq: Seq, limit: Int) throws -> [Seq] {
@@ -154,7 +154,7 @@ extension SQLiteReader {
     }
 
     private static let keys = Statement<KeyRow>(
-        "SELECT \(KeyRow.columns) FROM retired WHERE conversation = ? AND id > ? ORDER BY id")
+        "SELECT \(KeyRow.columns) FROM messageKey WHERE conversation = ? AND id > ? ORDER BY id")
 
     func keys(in conversation: Int64, after id: MessageID, limit: Int) throws -> [KeyRow] {
         try connection.all(Self.keys, limit: limit) { $0.add(conversation, id) }

@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteReader {
     private static let key = Statement<KeyRow>(
-        "SELECT \(KeyRow.columns) FROM retired WHERE id = ? AND conversation = ?")
+        "SELECT \(KeyRow.columns) FROM messageKey WHERE id = ? AND conversation = ?")
 
     func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow? {
         try connection.first(Self.key) { $0.add(id, conversation) }

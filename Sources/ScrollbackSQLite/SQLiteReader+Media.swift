@@ -90,7 +90,7 @@ extension SQLiteReader {
     }
 
     private static let openUploadBytes = Statement(
-        "SELECT ifnull(sum(max(ifnull(length, 0), offset)), 0) FROM upload WHERE owner = ? AND state = 0"
+        "SELECT ifnull(sum(max(ifnull(length, 0), received)), 0) FROM upload WHERE owner = ? AND state = 0"
     ) { $0.integer() }
 
     func openUploadBytes(of user: UserID) throws -> Int64 {

@@ -25,7 +25,7 @@ extension SQLiteReader {
     }
 
     private static let positionAtOrBelow = Statement(
-        "SELECT seq, n, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+        "SELECT seq, countedIndex, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
     ) { PositionRow(seq: $0.integer(), countedIndex: $0.integer(), timetoken: $0.timetoken()) }
 
     func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow? {

@@ -11,7 +11,7 @@ extension SQLiteReader {
     private static let membershipSummaries = Statement<MembershipSummary>(
         """
         SELECT \(MembershipSummary.columns) FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-        WHERE m.user = ?1 AND (c.moved > ?2 OR m.userRev > ?3 OR c.kind = 'community' AND c.part = '')
+        WHERE m.userID = ?1 AND (c.lastCommit > ?2 OR m.userRev > ?3 OR c.kind = 'community' AND c.part = '')
         ORDER BY m.conversation
         """)
 
@@ -25,7 +25,7 @@ extension SQLiteReader {
         """
         SELECT \(MembershipSummary.columns) FROM conversation r
         CROSS JOIN conversation c ON c.kind = 'community' AND c.target = r.target AND c.part > ''
-        LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
+        LEFT JOIN member m ON m.conversation = c.number AND m.userID = ?
         WHERE r.number = ? ORDER BY c.part
         """)
 
@@ -41,7 +41,7 @@ extension SQLiteReader {
         SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1,
             c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-        WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
+        WHERE m.userID = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
             AND (c.kind = 'community'
                 OR NOT c.isDeleted AND c.kind NOT IN (\(RecentsListFilter.unlistedKinds)) AND c.head > 0
                 AND iif(c.recentSeq > 0, c.recentSeq, c.head) > m.removedSeq AND (?3 IS NULL OR m.isMuted = ?3)
@@ -65,9 +65,9 @@ extension SQLiteReader {
         """
         SELECT c.number, \(mayBeMentioned), b.block, b.words
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-            LEFT JOIN bits b ON b.conversation = c.number AND b.kind IN (0, 2) AND b.user IN ('', ?1)
+            LEFT JOIN bits b ON b.conversation = c.number AND b.kind IN (0, 2) AND b.userID IN ('', ?1)
                 AND b.block >= \(prefilterBlock)
-        WHERE m.user = ?1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(prefilterPosition)
+        WHERE m.userID = ?1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(prefilterPosition)
             AND (b.block IS NOT NULL OR \(mayBeMentioned))
         """
     ) { ($0.integer(), mayBeMentioned: $0.flag(), block: $0.skipIfNull() ? nil : try BitBlock(&$0)) }
@@ -87,14 +87,16 @@ extension SQLiteReader {
     }
 
     private static let mayBeMentioned = """
-        (EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = ?1 AND seq > \(prefilterPosition))
+        (EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND userID = ?1 AND seq > \(prefilterPosition))
             OR EXISTS
-                (SELECT 1 FROM mention WHERE conversation = c.number AND user = '' AND seq > \(prefilterPosition)))
+                (SELECT 1 FROM mention WHERE conversation = c.number AND userID = '' AND seq > \(prefilterPosition)))
         """
 
     /// A sequence number at or below the position of the member's `UnreadBase`, for prefilters only.
     private static let prefilterPosition = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
     /// A block (`BitBlock`) at or below that of the first counted index above the member's `UnreadBase`, for prefilters
     /// only.
-    private static let prefilterBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / \(BitBlock.width)"
+    private static let prefilterBlock = """
+        (max(c.floorCountedIndex, m.joinCountedIndex, m.readCountedIndex, m.clearCountedIndex) + 1) / \(BitBlock.width)
+        """
 }

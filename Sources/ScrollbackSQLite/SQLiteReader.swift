@@ -34,7 +34,7 @@ class SQLiteReader: StoreReader {
     }
 
     private static let changedConversations = Statement(
-        "SELECT number FROM conversation WHERE number > ? AND moved > ? ORDER BY number"
+        "SELECT number FROM conversation WHERE number > ? AND lastCommit > ? ORDER BY number"
     ) { $0.integer() }
 
     func conversationNumbers(after number: Int64, committedAfter lastCommit: Int64, limit: Int) throws -> [Int64] {
@@ -55,28 +55,34 @@ class SQLiteReader: StoreReader {
     // MARK: Members
 
     private static let member = Statement<MemberRow>(
-        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user = ?")
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND userID = ?")
 
     func member(_ user: UserID, of conversation: Int64) throws -> MemberRow? {
         try connection.first(Self.member) { $0.add(conversation, user) }
     }
 
     private static let members = Statement<MemberRow>(
-        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user > ? AND standing = 1 ORDER BY user")
+        """
+        SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND userID > ? AND standing = 1
+        ORDER BY userID
+        """)
 
     func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
         try connection.all(Self.members, limit: limit) { $0.add(conversation, after?.text ?? "") }
     }
 
     private static let memberships = Statement<MemberRow>(
-        "SELECT \(MemberRow.columns) FROM member WHERE user = ? ORDER BY conversation")
+        "SELECT \(MemberRow.columns) FROM member WHERE userID = ? ORDER BY conversation")
 
     func memberships(of user: UserID) throws -> [MemberRow] {
         try connection.all(Self.memberships) { $0.add(user) }
     }
 
     private static let deletedRanges = Statement(
-        "SELECT lower, upper, userRev, holdsMessages FROM void WHERE conversation = ? AND user = ? ORDER BY lower"
+        """
+        SELECT lower, upper, userRev, holdsMessages FROM deletedRange WHERE conversation = ? AND userID = ?
+        ORDER BY lower
+        """
     ) { DeletedRangeRow(try $0.range(), userRev: $0.integer(), holdsMessages: $0.flag()) }
 
     func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow] {
@@ -85,8 +91,8 @@ class SQLiteReader: StoreReader {
 
     private static let mentions = Statement(
         """
-        SELECT seq FROM mention WHERE conversation = ?1 AND user = ?2 AND seq > ?3 AND sender <> ?2
-        UNION SELECT seq FROM mention WHERE conversation = ?1 AND user = '' AND seq > ?3 AND sender <> ?2
+        SELECT seq FROM mention WHERE conversation = ?1 AND userID = ?2 AND seq > ?3 AND sender <> ?2
+        UNION SELECT seq FROM mention WHERE conversation = ?1 AND userID = '' AND seq > ?3 AND sender <> ?2
         ORDER BY seq
         """
     ) { $0.integer() }
@@ -97,8 +103,8 @@ class SQLiteReader: StoreReader {
 
     private static let bits = Statement<BitBlock>(
         """
-        SELECT \(BitBlock.columns) FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block BETWEEN ? AND ?
-        ORDER BY block
+        SELECT \(BitBlock.columns) FROM bits
+        WHERE conversation = ? AND kind = ? AND userID = ? AND block BETWEEN ? AND ? ORDER BY block
         """)
 
     func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock] {
@@ -107,7 +113,7 @@ class SQLiteReader: StoreReader {
 
     // MARK: Users and settings
 
-    private static let user = Statement<UserRow>("SELECT \(UserRow.columns) FROM user WHERE id = ?")
+    private static let user = Statement<UserRow>("SELECT \(UserRow.columns) FROM person WHERE id = ?")
 
     func user(_ id: UserID) throws -> UserRow? {
         try connection.first(Self.user) { $0.add(id) }

@@ -31,7 +31,7 @@ extension SQLiteStore {
 
 extension AuditRow: StoredRow, Bindable {
     static let columns = "number, \(insertedColumns)"
-    static let insertedColumns = "at, actor, keyID, issuedAt, action, user, conversation, detail"
+    static let insertedColumns = "at, actor, keyID, issuedAt, action, userID, conversation, detail"
 
     init(_ columns: inout Columns) throws {
         let (number, at, actor) = (columns.integer(), columns.date(), columns.userID())
@@ -52,7 +52,7 @@ extension AuditRow: StoredRow, Bindable {
 
 extension SQLiteReader {
     private static let auditOfUser = Statement<AuditRow>(
-        "SELECT \(AuditRow.columns) FROM audit WHERE user = ? AND number < ? ORDER BY number DESC")
+        "SELECT \(AuditRow.columns) FROM audit WHERE userID = ? AND number < ? ORDER BY number DESC")
     private static let auditOfActor = Statement<AuditRow>(
         "SELECT \(AuditRow.columns) FROM audit WHERE actor = ? AND number < ? ORDER BY number DESC")
     private static let auditOfConversation = Statement<AuditRow>(
@@ -88,7 +88,7 @@ extension SQLiteWriter {
         try connection.run(Self.insertAudit) { $0.add(row) }
     }
 
-    private static let renameAuditUser = Statement("UPDATE audit SET user = ? WHERE user = ?")
+    private static let renameAuditUser = Statement("UPDATE audit SET userID = ? WHERE userID = ?")
 
     func renameAuditUser(_ user: UserID, to replacement: UserID) throws {
         try connection.run(Self.renameAuditUser) { $0.add(replacement, user) }

@@ -19,16 +19,14 @@ extension SQLiteStore: CopyableStore {
                 try connection.run(
                     uncached: "SELECT name, type, pk FROM pragma_table_info(?)", bind: { $0.add(table) },
                     row: { values in
-                        let name = values.text()
-                        let column = StoredColumn(
-                            name: CommonNames.column(name, of: table), ownName: name, type: values.text())
+                        let column = StoredColumn(name: values.text().lowercased(), type: values.text())
                         let position = values.integer()
                         if position > 0 { key.append((position, column)) } else { others.append(column) }
                         return true
                     })
                 return StoredTable(
-                    name: CommonNames.table(table), ownName: table,
-                    key: key.sorted { $0.position < $1.position }.map(\.column), others: others)
+                    name: table.lowercased(), key: key.sorted { $0.position < $1.position }.map(\.column),
+                    others: others)
             }
             .sorted { $0.name < $1.name }
         }
@@ -54,7 +52,7 @@ extension SQLiteStore: CopyableStore {
         of table: StoredTable, after key: [StoredValue]?, limit: Int
     ) throws -> [StoredValues] {
         func list(_ columns: [StoredColumn]) -> String {
-            columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+            columns.map { "\"\($0.name)\"" }.joined(separator: ", ")
         }
         let order = list(table.key)
         let after = key == nil ? "" : "WHERE (\(order)) > (\(placeholders(order)))"
@@ -62,7 +60,7 @@ extension SQLiteStore: CopyableStore {
             var rows: [StoredValues] = []
             try connection.run(
                 uncached: """
-                    SELECT \(list(table.columns)) FROM "\(table.ownName)" \(after) ORDER BY \(order) LIMIT \(limit)
+                    SELECT \(list(table.columns)) FROM "\(table.name)" \(after) ORDER BY \(order) LIMIT \(limit)
                     """,
                 bind: { parameters in
                     for (column, value) in zip(table.key, key ?? []) { parameters.add(value, as: column.type) }
@@ -81,7 +79,7 @@ extension SQLiteStore: CopyableStore {
         return try readConnection { connection in
             var count: Int64 = 0
             for table in tables {
-                try connection.run(uncached: "SELECT count(*) FROM \"\(table.ownName)\"") { values in
+                try connection.run(uncached: "SELECT count(*) FROM \"\(table.name)\"") { values in
                     count += values.integer()
                     return true
                 }
@@ -117,10 +115,10 @@ extension SQLiteStore: CopyableStore {
     }
 
     private func append(_ rows: [StoredValues], to table: StoredTable) throws {
-        let columns = table.columns.map { "\"\($0.ownName)\"" }.joined(separator: ", ")
+        let columns = table.columns.map { "\"\($0.name)\"" }.joined(separator: ", ")
         try writing { connection in
             let insert = try connection.database.makeStatement(
-                sql: "INSERT INTO \"\(table.ownName)\" (\(columns)) VALUES (\(placeholders(columns)))")
+                sql: "INSERT INTO \"\(table.name)\" (\(columns)) VALUES (\(placeholders(columns)))")
             for row in rows {
                 try connection.run(
                     insert,
@@ -138,32 +136,11 @@ extension SQLiteStore: CopyableStore {
             try connection.run(
                 uncached: "SELECT name, seq FROM sqlite_sequence",
                 row: { values in
-                    numbers.append((CommonNames.table(values.text()), values.integer()))
+                    numbers.append((values.text().lowercased(), values.integer()))
                     return true
                 })
             return numbers
         }
-    }
-}
-
-/// The names of tables and columns that other stores have other names for.
-private enum CommonNames {
-    private static let tables = [
-        "user": "person", "retired": "messageKey", "void": "deletedRange", "guest": "participant",
-        "pushPerson": "pushUser", "pushReach": "pushLevel",
-    ]
-    private static let columns = [
-        "user": "userID", "n": "countedIndex", "floorN": "floorCountedIndex", "joinN": "joinCountedIndex",
-        "readN": "readCountedIndex", "clearN": "clearCountedIndex", "moved": "lastCommit",
-        "hasVoids": "hasDeletedRanges", "roamSeq": "newDeviceFloor",
-    ]
-    /// The columns that have another name in one table only.
-    private static let columnsOfTables = ["conversation": ["marks": "flags"], "upload": ["offset": "received"]]
-
-    static func table(_ name: String) -> String { (tables[name] ?? name).lowercased() }
-
-    static func column(_ name: String, of table: String) -> String {
-        (columnsOfTables[table]?[name] ?? columns[name] ?? name).lowercased()
     }
 }
 

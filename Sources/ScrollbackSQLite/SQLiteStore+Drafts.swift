@@ -25,14 +25,14 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let drafts = Statement<DraftRow>(
-        "SELECT user, \(DraftRow.columns) FROM draft WHERE user = ? AND rev > ? ORDER BY rev")
+        "SELECT userID, \(DraftRow.columns) FROM draft WHERE userID = ? AND rev > ? ORDER BY rev")
 
     func drafts(of user: UserID, after rev: Int64, limit: Int) throws -> [DraftRow] {
         try connection.all(Self.drafts, limit: limit) { $0.add(user, rev) }
     }
 
     private static let draftCount = Statement(
-        "SELECT count(*) FROM draft WHERE user = ? AND body IS NOT NULL"
+        "SELECT count(*) FROM draft WHERE userID = ? AND body IS NOT NULL"
     ) { $0.integer() }
 
     func draftCount(of user: UserID) throws -> Int {
@@ -40,7 +40,7 @@ extension SQLiteReader {
     }
 
     private static let draft = Statement<DraftRow>(
-        "SELECT user, \(DraftRow.columns) FROM draft WHERE user = ? AND conversation = ?")
+        "SELECT userID, \(DraftRow.columns) FROM draft WHERE userID = ? AND conversation = ?")
 
     func draft(of user: UserID, in conversation: ConversationID) throws -> DraftRow? {
         try connection.first(Self.draft) { $0.add(user, conversation.description) }
@@ -50,8 +50,8 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putDraft = Statement(
         """
-        INSERT INTO draft (user, \(DraftRow.columns)) VALUES (?, \(placeholders(DraftRow.columns)))
-        ON CONFLICT (user, conversation) DO UPDATE SET body = excluded.body, rev = excluded.rev
+        INSERT INTO draft (userID, \(DraftRow.columns)) VALUES (?, \(placeholders(DraftRow.columns)))
+        ON CONFLICT (userID, conversation) DO UPDATE SET body = excluded.body, rev = excluded.rev
         """)
 
     func put(_ draft: DraftRow, of user: UserID) throws {
@@ -65,8 +65,8 @@ extension SQLiteWriter {
 
     private static let dropDeletedDrafts = Statement(
         """
-        DELETE FROM draft WHERE user = ? AND body IS NULL AND rev <= (
-            SELECT rev FROM draft WHERE user = ? AND body IS NULL ORDER BY rev DESC LIMIT 1 OFFSET ?)
+        DELETE FROM draft WHERE userID = ? AND body IS NULL AND rev <= (
+            SELECT rev FROM draft WHERE userID = ? AND body IS NULL ORDER BY rev DESC LIMIT 1 OFFSET ?)
         """)
 
     func dropDeletedDrafts(of user: UserID, keeping count: Int) throws {

@@ -34,7 +34,7 @@ extension SQLiteReader {
     private static let incomingWebhooks = Statement<IncomingWebhookRow>(
         "SELECT \(IncomingWebhookRow.columns) FROM incomingWebhook WHERE id > ? ORDER BY id")
     private static let incomingWebhooksOfUser = Statement<IncomingWebhookRow>(
-        "SELECT \(IncomingWebhookRow.columns) FROM incomingWebhook WHERE user = ? AND id > ? ORDER BY id")
+        "SELECT \(IncomingWebhookRow.columns) FROM incomingWebhook WHERE userID = ? AND id > ? ORDER BY id")
 
     func incomingWebhooks(of user: UserID?, after id: Identifier?, limit: Int) throws -> [IncomingWebhookRow] {
         let last = id?.text ?? ""
@@ -48,7 +48,7 @@ extension SQLiteWriter {
         """
         INSERT INTO incomingWebhook (\(IncomingWebhookRow.columns))
         VALUES (\(placeholders(IncomingWebhookRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET conversation = excluded.conversation, user = excluded.user,
+        ON CONFLICT (id) DO UPDATE SET conversation = excluded.conversation, userID = excluded.userID,
             secretHash = excluded.secretHash, createdAt = excluded.createdAt
         """)
 
@@ -74,7 +74,7 @@ extension SQLiteWriter {
 }
 
 extension IncomingWebhookRow: StoredRow {
-    static let columns = "id, conversation, user, secretHash, createdAt"
+    static let columns = "id, conversation, userID, secretHash, createdAt"
 
     init(_ columns: inout Columns) throws {
         let id = Identifier(known: columns.text())

@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 23
+    static let schemaVersion = 24
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -41,6 +41,7 @@ extension SQLiteStore {
         }
         migrator.registerMigration("22", migrate: createIncomingWebhookTable)
         migrator.registerMigration("23", migrate: createCancelledTable)
+        migrator.registerMigration("24", migrate: renameTablesAndColumns)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(
@@ -63,11 +64,11 @@ extension SQLiteStore {
         let row = try Row.fetchOne(
             database,
             sql: """
-                SELECT max(moved), ifnull(max(timetoken) FILTER (WHERE timetoken < 0), max(timetoken))
+                SELECT max(lastCommit), ifnull(max(timetoken) FILTER (WHERE timetoken < 0), max(timetoken))
                 FROM conversation
                 """)
         return (
-            UInt64(bitPattern: generation), max(try meta("moved") ?? 0, row?[0] ?? 0),
+            UInt64(bitPattern: generation), max(try meta("lastCommit") ?? 0, row?[0] ?? 0),
             Timetoken(rawValue: UInt64(bitPattern: row?[1] ?? 0))
         )
     }

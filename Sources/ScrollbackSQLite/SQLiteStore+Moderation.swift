@@ -86,27 +86,29 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    private static let block = Statement("SELECT 1 FROM block WHERE user = ? AND blocked = ?") { $0.flag() }
+    private static let block = Statement("SELECT 1 FROM block WHERE userID = ? AND blocked = ?") { $0.flag() }
 
     func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool {
         try connection.first(Self.block) { $0.add(user, other) } != nil
     }
 
     private static let blocked = Statement(
-        "SELECT blocked FROM block WHERE user = ? AND blocked > ? ORDER BY blocked"
+        "SELECT blocked FROM block WHERE userID = ? AND blocked > ? ORDER BY blocked"
     ) { $0.userID() }
 
     func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID] {
         try connection.all(Self.blocked, limit: limit) { $0.add(user, after?.text ?? "") }
     }
 
-    private static let blockers = Statement("SELECT user FROM block WHERE blocked = ? ORDER BY user") { $0.userID() }
+    private static let blockers = Statement("SELECT userID FROM block WHERE blocked = ? ORDER BY userID") {
+        $0.userID()
+    }
 
     func blockers(of user: UserID, limit: Int) throws -> [UserID] {
         try connection.all(Self.blockers, limit: limit) { $0.add(user) }
     }
 
-    private static let mute = Statement("SELECT until FROM mute WHERE conversation = ? AND user = ?") {
+    private static let mute = Statement("SELECT until FROM mute WHERE conversation = ? AND userID = ?") {
         $0.optionalDate().map { $0.timeIntervalSinceReferenceDate.isInfinite ? Mute.forever : .until($0) }
     }
 
@@ -194,8 +196,9 @@ extension SQLiteReader {
 }
 
 extension SQLiteWriter {
-    private static let insertBlock = Statement("INSERT INTO block (user, blocked) VALUES (?, ?) ON CONFLICT DO NOTHING")
-    private static let dropBlock = Statement("DELETE FROM block WHERE user = ? AND blocked = ?")
+    private static let insertBlock = Statement(
+        "INSERT INTO block (userID, blocked) VALUES (?, ?) ON CONFLICT DO NOTHING")
+    private static let dropBlock = Statement("DELETE FROM block WHERE userID = ? AND blocked = ?")
 
     func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws {
         try connection.run(isOn ? Self.insertBlock : Self.dropBlock) { $0.add(user, other) }
@@ -203,10 +206,10 @@ extension SQLiteWriter {
 
     private static let putMute = Statement(
         """
-        INSERT INTO mute (conversation, user, until) VALUES (?, ?, ?)
-        ON CONFLICT (conversation, user) DO UPDATE SET until = excluded.until
+        INSERT INTO mute (conversation, userID, until) VALUES (?, ?, ?)
+        ON CONFLICT (conversation, userID) DO UPDATE SET until = excluded.until
         """)
-    private static let dropMute = Statement("DELETE FROM mute WHERE conversation = ? AND user = ?")
+    private static let dropMute = Statement("DELETE FROM mute WHERE conversation = ? AND userID = ?")
 
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws {
         let until: Date

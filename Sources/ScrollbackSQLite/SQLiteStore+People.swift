@@ -39,7 +39,7 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let receipt = Statement<ReceiptRow>(
-        "SELECT \(ReceiptRow.columns) FROM receipt WHERE conversation = ? AND user = ?")
+        "SELECT \(ReceiptRow.columns) FROM receipt WHERE conversation = ? AND userID = ?")
 
     func receipt(of user: UserID, in conversation: Int64) throws -> ReceiptRow {
         try connection.first(Self.receipt) { $0.add(conversation, user) } ?? ReceiptRow()
@@ -54,21 +54,21 @@ extension SQLiteReader {
     }
 
     private static let positions = Statement<MemberRow>(
-        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user > ? ORDER BY user")
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND userID > ? ORDER BY userID")
 
     func positions(in conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
         try connection.all(Self.positions, limit: limit) { $0.add(conversation, after?.text ?? "") }
     }
 
     private static let invitation = Statement<InvitationRow>(
-        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND user = ?")
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND userID = ?")
 
     func invitation(of user: UserID, to conversation: Int64) throws -> InvitationRow? {
         try connection.first(Self.invitation) { $0.add(conversation, user) }
     }
 
     private static let invitationsTo = Statement<InvitationRow>(
-        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND user > ? ORDER BY user")
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND userID > ? ORDER BY userID")
 
     func invitations(to conversation: Int64, after: UserID?, limit: Int) throws -> [InvitationRow] {
         try connection.all(Self.invitationsTo, limit: limit) { $0.add(conversation, after?.text ?? "") }
@@ -76,7 +76,7 @@ extension SQLiteReader {
 
     private static let invitationsOf = Statement<InvitationRow>(
         """
-        SELECT \(InvitationRow.columns) FROM invitation WHERE user = ? AND conversation > ? ORDER BY conversation
+        SELECT \(InvitationRow.columns) FROM invitation WHERE userID = ? AND conversation > ? ORDER BY conversation
         """)
 
     func invitations(of user: UserID, after conversation: Int64, limit: Int) throws -> [InvitationRow] {
@@ -86,7 +86,7 @@ extension SQLiteReader {
     private static let invitationsBy = Statement<InvitationRow>(
         """
         SELECT \(InvitationRow.columns) FROM invitation
-        WHERE inviter = ? AND (conversation, user) > (?, ?) ORDER BY conversation, user
+        WHERE inviter = ? AND (conversation, userID) > (?, ?) ORDER BY conversation, userID
         """)
 
     func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow] {
@@ -95,7 +95,7 @@ extension SQLiteReader {
         }
     }
 
-    private static let lastSeen = Statement("SELECT lastSeen FROM presence WHERE user = ?") { $0.optionalDate() }
+    private static let lastSeen = Statement("SELECT lastSeen FROM presence WHERE userID = ?") { $0.optionalDate() }
 
     func lastSeen(of user: UserID) throws -> Date? {
         try connection.first(Self.lastSeen) { $0.add(user) } ?? nil
@@ -105,8 +105,8 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putReceipt = Statement(
         """
-        INSERT INTO receipt (conversation, user, \(ReceiptRow.columns)) VALUES (?, ?, ?, ?)
-        ON CONFLICT (conversation, user) DO UPDATE SET seq = excluded.seq, deliveredSeq = excluded.deliveredSeq
+        INSERT INTO receipt (conversation, userID, \(ReceiptRow.columns)) VALUES (?, ?, ?, ?)
+        ON CONFLICT (conversation, userID) DO UPDATE SET seq = excluded.seq, deliveredSeq = excluded.deliveredSeq
         """)
 
     func put(_ receipt: ReceiptRow, of user: UserID, in conversation: Int64) throws {
@@ -119,7 +119,7 @@ extension SQLiteWriter {
     private static let putInvitation = Statement(
         """
         INSERT INTO invitation (\(InvitationRow.columns)) VALUES (\(placeholders(InvitationRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE
+        ON CONFLICT (conversation, userID) DO UPDATE
         SET inviter = excluded.inviter, at = excluded.at, until = excluded.until
         """)
 
@@ -127,7 +127,7 @@ extension SQLiteWriter {
         try connection.run(Self.putInvitation) { $0.add(invitation) }
     }
 
-    private static let dropInvitation = Statement("DELETE FROM invitation WHERE conversation = ? AND user = ?")
+    private static let dropInvitation = Statement("DELETE FROM invitation WHERE conversation = ? AND userID = ?")
 
     func dropInvitation(of user: UserID, to conversation: Int64) throws {
         try connection.run(Self.dropInvitation) { $0.add(conversation, user) }
@@ -145,8 +145,8 @@ extension SQLiteWriter {
 
     private static let putLastSeen = Statement(
         """
-        INSERT INTO presence (user, lastSeen) VALUES (?, ?)
-        ON CONFLICT (user) DO UPDATE SET lastSeen = excluded.lastSeen
+        INSERT INTO presence (userID, lastSeen) VALUES (?, ?)
+        ON CONFLICT (userID) DO UPDATE SET lastSeen = excluded.lastSeen
         """)
 
     func put(lastSeen time: Date, of user: UserID) throws {
@@ -163,7 +163,7 @@ extension ReceiptRow: StoredRow {
 }
 
 extension InvitationRow: StoredRow, Bindable {
-    static let columns = "conversation, user, inviter, at, until"
+    static let columns = "conversation, userID, inviter, at, until"
 
     init(_ columns: inout Columns) throws {
         self.init(

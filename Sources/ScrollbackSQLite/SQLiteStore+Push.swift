@@ -85,14 +85,14 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    private static let pushUser = Statement<PushUserRow>("SELECT \(PushUserRow.columns) FROM pushPerson WHERE user = ?")
+    private static let pushUser = Statement<PushUserRow>("SELECT \(PushUserRow.columns) FROM pushUser WHERE userID = ?")
 
     func pushUser(_ user: UserID) throws -> PushUserRow? {
         try connection.first(Self.pushUser) { $0.add(user) }
     }
 
     private static let pushDevices = Statement<PushDeviceRow>(
-        "SELECT \(PushDeviceRow.columns) FROM pushDevice WHERE user = ? ORDER BY device")
+        "SELECT \(PushDeviceRow.columns) FROM pushDevice WHERE userID = ? ORDER BY device")
 
     func pushDevices(of user: UserID) throws -> [PushDeviceRow] {
         try connection.all(Self.pushDevices) { $0.add(user) }
@@ -106,7 +106,7 @@ extension SQLiteReader {
     }
 
     private static let pushRecipients = Statement(
-        "SELECT user FROM pushReach WHERE conversation = ? AND level = ? AND user > ? ORDER BY user"
+        "SELECT userID FROM pushLevel WHERE conversation = ? AND level = ? AND userID > ? ORDER BY userID"
     ) { $0.userID() }
 
     func pushRecipients(
@@ -167,8 +167,8 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putPushUser = Statement(
         """
-        INSERT INTO pushPerson (\(PushUserRow.columns)) VALUES (\(placeholders(PushUserRow.columns)))
-        ON CONFLICT (user) DO UPDATE SET (\(PushUserRow.updatedColumns)) = (\(excluded(PushUserRow.updatedColumns)))
+        INSERT INTO pushUser (\(PushUserRow.columns)) VALUES (\(placeholders(PushUserRow.columns)))
+        ON CONFLICT (userID) DO UPDATE SET (\(PushUserRow.updatedColumns)) = (\(excluded(PushUserRow.updatedColumns)))
         """)
 
     func put(_ person: PushUserRow) throws {
@@ -186,15 +186,15 @@ extension SQLiteWriter {
         try connection.run(Self.putPushDevice) { $0.add(device) }
     }
 
-    private static let dropPushDevice = Statement("DELETE FROM pushDevice WHERE user = ? AND device = ?")
+    private static let dropPushDevice = Statement("DELETE FROM pushDevice WHERE userID = ? AND device = ?")
 
     func dropPushDevice(_ device: Identifier, of user: UserID) throws {
         try connection.run(Self.dropPushDevice) { $0.add(user, device) }
     }
 
-    private static let dropPushLevel = Statement("DELETE FROM pushReach WHERE conversation = ? AND user = ?")
+    private static let dropPushLevel = Statement("DELETE FROM pushLevel WHERE conversation = ? AND userID = ?")
     private static let putPushLevel = Statement(
-        "INSERT OR IGNORE INTO pushReach (conversation, user, level) VALUES (?, ?, ?)")
+        "INSERT OR IGNORE INTO pushLevel (conversation, userID, level) VALUES (?, ?, ?)")
 
     func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws {
         try connection.run(Self.dropPushLevel) { $0.add(conversation, user) }

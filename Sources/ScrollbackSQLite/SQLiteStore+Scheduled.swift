@@ -44,20 +44,20 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let scheduledOfUser = Statement<ScheduledRow>(
-        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE user = ? AND id > ? ORDER BY id")
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE userID = ? AND id > ? ORDER BY id")
 
     func scheduled(of user: UserID, after id: MessageID?, limit: Int) throws -> [ScheduledRow] {
         try connection.all(Self.scheduledOfUser, limit: limit) { $0.add(user, id ?? MessageID(high: 0, low: 0)) }
     }
 
     private static let scheduledMessage = Statement<ScheduledRow>(
-        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE user = ? AND id = ?")
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE userID = ? AND id = ?")
 
     func scheduled(_ id: MessageID, of user: UserID) throws -> ScheduledRow? {
         try connection.first(Self.scheduledMessage) { $0.add(user, id) }
     }
 
-    private static let scheduledCount = Statement("SELECT count(*) FROM scheduled WHERE user = ?") { $0.integer() }
+    private static let scheduledCount = Statement("SELECT count(*) FROM scheduled WHERE userID = ?") { $0.integer() }
 
     func scheduledCount(of user: UserID) throws -> Int {
         Int(try connection.first(Self.scheduledCount) { $0.add(user) } ?? 0)
@@ -78,7 +78,7 @@ extension SQLiteReader {
         try connection.first(Self.nextScheduled) { $0.add(Date(timeIntervalSinceReferenceDate: -.infinity)) } ?? nil
     }
 
-    private static let cancelledDigest = Statement("SELECT digest FROM cancelled WHERE user = ? AND id = ?") {
+    private static let cancelledDigest = Statement("SELECT digest FROM cancelled WHERE userID = ? AND id = ?") {
         $0.integer()
     }
 
@@ -91,7 +91,7 @@ extension SQLiteWriter {
     private static let putScheduled = Statement(
         """
         INSERT INTO scheduled (\(ScheduledRow.columns)) VALUES (\(placeholders(ScheduledRow.columns)))
-        ON CONFLICT (user, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
+        ON CONFLICT (userID, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
             dueAt = excluded.dueAt, body = excluded.body, failure = excluded.failure
         """)
 
@@ -105,7 +105,7 @@ extension SQLiteWriter {
         }
     }
 
-    private static let dropScheduledMessage = Statement("DELETE FROM scheduled WHERE user = ? AND id = ?")
+    private static let dropScheduledMessage = Statement("DELETE FROM scheduled WHERE userID = ? AND id = ?")
 
     func dropScheduled(_ id: MessageID, of user: UserID) throws {
         try connection.run(Self.dropScheduledMessage) { $0.add(user, id) }
@@ -119,13 +119,13 @@ extension SQLiteWriter {
 
     private static let insertCancelled = Statement(
         """
-        INSERT INTO cancelled (user, id, digest, at) VALUES (?, ?, ?, ?)
-        ON CONFLICT (user, id) DO UPDATE SET digest = excluded.digest, at = excluded.at
+        INSERT INTO cancelled (userID, id, digest, at) VALUES (?, ?, ?, ?)
+        ON CONFLICT (userID, id) DO UPDATE SET digest = excluded.digest, at = excluded.at
         """)
     private static let dropOldestCancelled = Statement(
         """
-        DELETE FROM cancelled WHERE (user, id) IN
-            (SELECT user, id FROM cancelled WHERE user = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)
+        DELETE FROM cancelled WHERE (userID, id) IN
+            (SELECT userID, id FROM cancelled WHERE userID = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)
         """)
 
     func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws {
@@ -139,7 +139,7 @@ extension SQLiteWriter {
 }
 
 extension ScheduledRow: StoredRow {
-    static let columns = "user, id, conversation, sendAt, dueAt, body, failure"
+    static let columns = "userID, id, conversation, sendAt, dueAt, body, failure"
 
     init(_ columns: inout Columns) throws {
         let user = columns.userID()

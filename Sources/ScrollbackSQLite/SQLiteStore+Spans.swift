@@ -26,7 +26,10 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let spans = Statement<SpanRow>(
-        "SELECT conversation, user, \(SpanRow.columns) FROM span WHERE conversation = ? AND user = ? ORDER BY joined")
+        """
+        SELECT conversation, userID, \(SpanRow.columns) FROM span WHERE conversation = ? AND userID = ?
+        ORDER BY joined
+        """)
 
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
         try connection.all(Self.spans) { $0.add(conversation, user) }
@@ -36,8 +39,8 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putSpan = Statement(
         """
-        INSERT INTO span (conversation, user, \(SpanRow.columns)) VALUES (?, ?, \(placeholders(SpanRow.columns)))
-        ON CONFLICT (conversation, user, joined) DO UPDATE
+        INSERT INTO span (conversation, userID, \(SpanRow.columns)) VALUES (?, ?, \(placeholders(SpanRow.columns)))
+        ON CONFLICT (conversation, userID, joined) DO UPDATE
         SET (\(SpanRow.columns)) = (\(excluded(SpanRow.columns)))
         """)
 

@@ -97,7 +97,7 @@ extension SQLiteReader {
     }
 
     private static let newestMentions = Statement(
-        "SELECT seq, sender FROM mention WHERE conversation = ? AND user = ? AND seq > ? ORDER BY seq DESC"
+        "SELECT seq, sender FROM mention WHERE conversation = ? AND userID = ? AND seq > ? ORDER BY seq DESC"
     ) { (columns: inout Columns) -> (seq: Seq, sender: UserID) in (columns.integer(), columns.userID()) }
     private static let threadOfMessage = Statement(
         "SELECT thread FROM message WHERE conversation = ? AND seq = ? AND thread IS NOT NULL"
@@ -123,7 +123,7 @@ extension SQLiteReader {
     }
 
     private static let threadState = Statement<ThreadStateRow>(
-        "SELECT \(ThreadStateRow.columns) FROM threadState WHERE conversation = ? AND user = ? AND thread = ?")
+        "SELECT \(ThreadStateRow.columns) FROM threadState WHERE conversation = ? AND userID = ? AND thread = ?")
 
     func threadState(of user: UserID, in thread: MessageID, of conversation: Int64) throws -> ThreadStateRow? {
         try connection.first(Self.threadState) { $0.add(conversation, user, thread) }
@@ -131,7 +131,7 @@ extension SQLiteReader {
 
     private static let threadStates = Statement<ThreadStateRow>(
         """
-        SELECT \(ThreadStateRow.columns) FROM threadState WHERE conversation = ? AND user = ? AND thread > ?
+        SELECT \(ThreadStateRow.columns) FROM threadState WHERE conversation = ? AND userID = ? AND thread > ?
         ORDER BY thread
         """)
 
@@ -147,9 +147,9 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putThreadState = Statement(
         """
-        INSERT INTO threadState (conversation, user, \(ThreadStateRow.columns))
+        INSERT INTO threadState (conversation, userID, \(ThreadStateRow.columns))
         VALUES (?, ?, \(placeholders(ThreadStateRow.columns)))
-        ON CONFLICT (conversation, user, thread) DO UPDATE
+        ON CONFLICT (conversation, userID, thread) DO UPDATE
         SET (\(ThreadStateRow.columns)) = (\(excluded(ThreadStateRow.columns)))
         """)
 
@@ -166,7 +166,7 @@ extension SQLiteWriter {
 }
 
 extension ThreadStateRow: StoredRow, Bindable {
-    static let columns = "thread, following, readSeq, readN, userRev"
+    static let columns = "thread, following, readSeq, readCountedIndex, userRev"
 
     init(_ columns: inout Columns) throws {
         self.init(

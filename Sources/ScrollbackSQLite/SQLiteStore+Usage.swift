@@ -24,7 +24,7 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let usage = Statement(
-        "SELECT day, groups, members, fileBytes, messageBytes FROM usage WHERE user = ?"
+        "SELECT day, groups, members, fileBytes, messageBytes FROM usage WHERE userID = ?"
     ) { row in
         var usage = UsageRow(day: row.integer())
         for quota in Quota.allCases { usage.growth[quota] = row.integer() }
@@ -39,8 +39,8 @@ extension SQLiteReader {
 extension SQLiteWriter {
     private static let putUsage = Statement(
         """
-        INSERT INTO usage (user, day, groups, members, fileBytes, messageBytes) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (user) DO UPDATE SET (day, groups, members, fileBytes, messageBytes)
+        INSERT INTO usage (userID, day, groups, members, fileBytes, messageBytes) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (userID) DO UPDATE SET (day, groups, members, fileBytes, messageBytes)
         = (excluded.day, excluded.groups, excluded.members, excluded.fileBytes, excluded.messageBytes)
         """)
 

@@ -7,14 +7,15 @@ extension SQLiteWriter {
     private static let putBan = Statement(
         """
         INSERT INTO ban (\(BanRow.columns)) VALUES (\(placeholders(BanRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE SET (\(BanRow.updatedColumns)) = (\(excluded(BanRow.updatedColumns)))
+        ON CONFLICT (conversation, userID) DO UPDATE
+        SET (\(BanRow.updatedColumns)) = (\(excluded(BanRow.updatedColumns)))
         """)
 
     func put(_ ban: BanRow) throws {
         try connection.run(Self.putBan) { $0.add(ban) }
     }
 
-    private static let dropBan = Statement("DELETE FROM ban WHERE conversation = ? AND user = ?")
+    private static let dropBan = Statement("DELETE FROM ban WHERE conversation = ? AND userID = ?")
 
     func dropBan(of user: UserID, in conversation: Int64) throws {
         try connection.run(Self.dropBan) { $0.add(conversation, user) }
@@ -62,7 +63,7 @@ extension SQLiteWriter {
     }
 
     private static let insertParticipant = Statement(
-        "INSERT INTO guest (user, conversation) VALUES (?, ?) ON CONFLICT DO NOTHING")
+        "INSERT INTO participant (userID, conversation) VALUES (?, ?) ON CONFLICT DO NOTHING")
 
     func insertParticipant(_ user: UserID, in conversation: Int64) throws {
         try connection.run(Self.insertParticipant) { $0.add(user, conversation) }
@@ -74,14 +75,14 @@ extension SQLiteWriter {
         try connection.run(Self.setSender) { $0.add(sender, conversation, seq) }
     }
 
-    private static let setSenderOfKey = Statement("UPDATE retired SET sender = ? WHERE conversation = ? AND id = ?")
+    private static let setSenderOfKey = Statement("UPDATE messageKey SET sender = ? WHERE conversation = ? AND id = ?")
 
     func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws {
         try connection.run(Self.setSenderOfKey) { $0.add(sender, conversation, id) }
     }
 
     private static let setSenderOfMention = Statement(
-        "UPDATE mention SET sender = ? WHERE conversation = ? AND user = ? AND seq = ?")
+        "UPDATE mention SET sender = ? WHERE conversation = ? AND userID = ? AND seq = ?")
 
     func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws {
         try connection.run(Self.setSenderOfMention) { $0.add(sender, conversation, user?.text ?? "", seq) }
@@ -94,10 +95,10 @@ extension SQLiteWriter {
     }
 
     private static let forgetInConversation: [Statement<Void>] = [
-        "member", "span", "void", "mention", "guest", "mute", "ban", "receipt", "invitation", "pushReach",
+        "member", "span", "deletedRange", "mention", "participant", "mute", "ban", "receipt", "invitation", "pushLevel",
         "threadState",
-    ].map { Statement("DELETE FROM \($0) WHERE conversation = ? AND user = ?") }
-    private static let forgetBits = Statement("DELETE FROM bits WHERE conversation = ? AND kind = 2 AND user = ?")
+    ].map { Statement("DELETE FROM \($0) WHERE conversation = ? AND userID = ?") }
+    private static let forgetBits = Statement("DELETE FROM bits WHERE conversation = ? AND kind = 2 AND userID = ?")
 
     func forget(_ user: UserID, in conversation: Int64) throws {
         for statement in Self.forgetInConversation + [Self.forgetBits] {
@@ -106,11 +107,11 @@ extension SQLiteWriter {
     }
 
     private static let forgetUser: [Statement<Void>] = [
-        "block WHERE user = ?", "block WHERE blocked = ?", "upload WHERE owner = ? AND state = 0",
-        "invitation WHERE user = ?", "invitation WHERE inviter = ?", "presence WHERE user = ?",
-        "pushPerson WHERE user = ?", "pushDevice WHERE user = ?", "pushReach WHERE user = ?",
-        "pushRetry WHERE user = ?", "usage WHERE user = ?", "draft WHERE user = ?",
-        "scheduled WHERE user = ?", "cancelled WHERE user = ?", "incomingWebhook WHERE user = ?",
+        "block WHERE userID = ?", "block WHERE blocked = ?", "upload WHERE owner = ? AND state = 0",
+        "invitation WHERE userID = ?", "invitation WHERE inviter = ?", "presence WHERE userID = ?",
+        "pushUser WHERE userID = ?", "pushDevice WHERE userID = ?", "pushLevel WHERE userID = ?",
+        "pushRetry WHERE userID = ?", "usage WHERE userID = ?", "draft WHERE userID = ?",
+        "scheduled WHERE userID = ?", "cancelled WHERE userID = ?", "incomingWebhook WHERE userID = ?",
     ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {

@@ -32,7 +32,7 @@ extension SQLiteWriter {
 
     private static let insertKey = Statement(
         """
-        INSERT INTO retired (\(KeyRow.columns), conversation) VALUES (\(placeholders(KeyRow.columns)), ?)
+        INSERT INTO messageKey (\(KeyRow.columns), conversation) VALUES (\(placeholders(KeyRow.columns)), ?)
         ON CONFLICT (conversation, id) DO NOTHING
         """)
 
@@ -42,8 +42,8 @@ extension SQLiteWriter {
 
     private static let dropKeys = Statement(
         """
-        DELETE FROM retired WHERE (id, conversation) IN
-            (SELECT id, conversation FROM retired WHERE timetoken < ? ORDER BY timetoken LIMIT ?)
+        DELETE FROM messageKey WHERE (id, conversation) IN
+            (SELECT id, conversation FROM messageKey WHERE timetoken < ? ORDER BY timetoken LIMIT ?)
         """)
 
     func dropKeys(before time: Timetoken, limit: Int) throws -> Int {

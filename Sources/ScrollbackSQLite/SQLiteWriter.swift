@@ -17,7 +17,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         super.init(connection)
     }
 
-    private static let putLastCommit = Statement("UPDATE meta SET value = ? WHERE name = 'moved'")
+    private static let putLastCommit = Statement("UPDATE meta SET value = ? WHERE name = 'lastCommit'")
 
     /// Stores the commit number if no conversation has it.
     ///
@@ -59,7 +59,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     private static let putMember = Statement(
         """
         INSERT INTO member (\(MemberRow.columns)) VALUES (\(placeholders(MemberRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE
+        ON CONFLICT (conversation, userID) DO UPDATE
         SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
         """)
 
@@ -69,7 +69,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let putUser = Statement(
         """
-        INSERT INTO user (\(UserRow.columns)) VALUES (\(placeholders(UserRow.columns)))
+        INSERT INTO person (\(UserRow.columns)) VALUES (\(placeholders(UserRow.columns)))
         ON CONFLICT (id) DO UPDATE SET (\(UserRow.updatedColumns)) = (\(excluded(UserRow.updatedColumns)))
         """)
 
@@ -86,8 +86,8 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let putBits = Statement(
         """
-        INSERT INTO bits (conversation, kind, user, block, words) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (conversation, kind, user, block) DO UPDATE SET words = excluded.words
+        INSERT INTO bits (conversation, kind, userID, block, words) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (conversation, kind, userID, block) DO UPDATE SET words = excluded.words
         """)
 
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws {
@@ -98,7 +98,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     }
 
     private static let dropBits = Statement(
-        "DELETE FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block < ?")
+        "DELETE FROM bits WHERE conversation = ? AND kind = ? AND userID = ? AND block < ?")
 
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws {
         try connection.run(Self.dropBits) { $0.add(conversation, set, block) }
@@ -106,8 +106,8 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let putDeletedRange = Statement(
         """
-        INSERT INTO void (conversation, user, lower, upper, userRev, holdsMessages) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (conversation, user, lower) DO UPDATE
+        INSERT INTO deletedRange (conversation, userID, lower, upper, userRev, holdsMessages) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (conversation, userID, lower) DO UPDATE
         SET upper = excluded.upper, userRev = excluded.userRev, holdsMessages = excluded.holdsMessages
         """)
 
@@ -119,7 +119,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     }
 
     private static let dropDeletedRange = Statement(
-        "DELETE FROM void WHERE conversation = ? AND user = ? AND lower = ?")
+        "DELETE FROM deletedRange WHERE conversation = ? AND userID = ? AND lower = ?")
 
     func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
         try connection.run(Self.dropDeletedRange) { $0.add(conversation, user?.text ?? "", seq) }
@@ -127,8 +127,8 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let insertMention = Statement(
         """
-        INSERT INTO mention (conversation, user, seq, sender) VALUES (?, ?, ?, ?)
-        ON CONFLICT (conversation, user, seq) DO NOTHING
+        INSERT INTO mention (conversation, userID, seq, sender) VALUES (?, ?, ?, ?)
+        ON CONFLICT (conversation, userID, seq) DO NOTHING
         """)
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws {
@@ -136,7 +136,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     }
 
     private static let dropMention = Statement(
-        "DELETE FROM mention WHERE conversation = ? AND user = ? AND seq = ?")
+        "DELETE FROM mention WHERE conversation = ? AND userID = ? AND seq = ?")
 
     func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws {
         try connection.run(Self.dropMention) { $0.add(conversation, user?.text ?? "", seq) }
@@ -153,15 +153,15 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     }
 
     private static let eraseRows: [Statement<Void>] = [
-        "message", "mention", "span", "bits", "void", "retired", "change", "action", "mute", "receipt", "invitation",
-        "ban", "push", "pushReach", "pushRetry", "pushWalk", "threadState",
+        "message", "mention", "span", "bits", "deletedRange", "messageKey", "change", "action", "mute", "receipt",
+        "invitation", "ban", "push", "pushLevel", "pushRetry", "pushWalk", "threadState",
     ].map { Statement("DELETE FROM \($0) WHERE conversation = ?") }
     private static let eraseReaders = Statement("DELETE FROM member WHERE conversation = ? AND standing = 0")
     private static let eraseMembers = Statement(
         """
-        UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinN = 0, readSeq = 0, readN = 0,
-            clearSeq = 0, clearN = 0, removedSeq = 0, roamSeq = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0,
-            markedRev = 0, view = 0, userRev = 0, hasVoids = 0, level = NULL
+        UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinCountedIndex = 0, readSeq = 0,
+            readCountedIndex = 0, clearSeq = 0, clearCountedIndex = 0, removedSeq = 0, newDeviceFloor = 0, isMuted = 0,
+            isPinned = 0, isMarkedUnread = 0, markedRev = 0, view = 0, userRev = 0, hasDeletedRanges = 0, level = NULL
         WHERE conversation = ?
         """)
 

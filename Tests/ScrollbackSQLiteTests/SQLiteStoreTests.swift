@@ -62,11 +62,12 @@ import Testing
             plans.first { $0.statement.contains("FROM message WHERE conversation = ? AND id = ?") }?.steps
                 == ["SEARCH message USING INDEX message_id (id=? AND conversation=?)"])
         #expect(
-            plans.first { $0.statement.contains("FROM member WHERE user = ? ORDER") }?.steps
-                == ["SEARCH member USING PRIMARY KEY (user=?)"])
+            plans.first { $0.statement.contains("FROM member WHERE userID = ? ORDER") }?.steps
+                == ["SEARCH member USING PRIMARY KEY (userID=?)"])
         #expect(
             step("SELECT seq FROM mention").filter { $0.hasPrefix("SEARCH") }
-                == Array(repeating: "SEARCH mention USING PRIMARY KEY (conversation=? AND user=? AND seq>?)", count: 2))
+                == Array(
+                    repeating: "SEARCH mention USING PRIMARY KEY (conversation=? AND userID=? AND seq>?)", count: 2))
         #expect(
             plans.first { $0.statement.contains("part > ?") }?.steps
                 == [
@@ -133,16 +134,12 @@ import Testing
             try store.putBlock(of: "c", by: "b", isOn: true)
         }
         try store.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            try database.execute(
-                sql: """
-                    ALTER TABLE conversation DROP COLUMN hasMutes;
-                    ALTER TABLE conversation DROP COLUMN blocks;
-                    DELETE FROM grdb_migrations WHERE identifier = '4';
-                    """)
-        }
-        try queue.close()
+        try undoMigrations(
+            [4], of: file,
+            """
+            ALTER TABLE conversation DROP COLUMN hasMutes;
+            ALTER TABLE conversation DROP COLUMN blocks;
+            """)
         let new = try SQLiteStore(directory: folder.url)
         func row(_ id: ConversationID) throws -> ConversationRow? { try new.read { try $0.conversation(id) } }
         #expect(try row(group.id)?.hasMutes == true)
@@ -185,15 +182,9 @@ import Testing
         let before = try content(old)
         #expect(before.0.map(\.count) == [2, 2, 1] && before.1.map(\.count) == [2, 2])
         try old.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            try database.execute(
-                sql: """
-                    DROP INDEX message_lastReply; DROP TABLE threadState; DELETE FROM bits WHERE kind = 3;
-                    DELETE FROM grdb_migrations WHERE identifier = '14';
-                    """)
-        }
-        try queue.close()
+        try undoMigrations(
+            [14], of: file,
+            "DROP INDEX message_lastReply; DROP TABLE threadState; DELETE FROM bits WHERE kind = 3;")
         let new = try SQLiteStore(directory: folder.url)
         let after = try content(new)
         #expect(after.0 == before.0 && after.1 == before.1)
@@ -210,12 +201,7 @@ import Testing
         }
         let last = old.lastCommit
         try old.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            try database.execute(
-                sql: "DROP TABLE incarnation; DELETE FROM grdb_migrations WHERE identifier = '12';")
-        }
-        try queue.close()
+        try undoMigrations([12], of: file, "DROP TABLE incarnation")
         let new = try SQLiteStore(directory: folder.url)
         #expect(new.generation == generation)
         _ = try Engine(store: new, execution: .inline)
@@ -237,19 +223,16 @@ import Testing
         try old.close()
         let columns = ["webhook", "event", "seq", "original", "attempts", "attemptedAt", "error", "isDelivered"]
         let indexes = ["pending", "webhook", "content", "time", "logged"]
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            for name in indexes { try database.execute(sql: "DROP INDEX delivery_\(name)") }
-            for name in columns { try database.execute(sql: "ALTER TABLE delivery DROP COLUMN \(name)") }
-            try database.execute(
-                sql: """
-                    CREATE INDEX delivery_conversation ON delivery (conversation, number);
-                    INSERT INTO delivery (number, conversation, body) VALUES (3, 1, '{"event":"message"}');
-                    INSERT INTO delivery (number, conversation, body) VALUES (4, 1, '{"event":"changed"}');
-                    DELETE FROM grdb_migrations WHERE identifier IN ('16', '19');
-                    """)
-        }
-        try queue.close()
+        let drops =
+            indexes.map { "DROP INDEX delivery_\($0);" } + columns.map { "ALTER TABLE delivery DROP COLUMN \($0);" }
+        try undoMigrations(
+            [16, 19], of: file,
+            """
+            \(drops.joined())
+            CREATE INDEX delivery_conversation ON delivery (conversation, number);
+            INSERT INTO delivery (number, conversation, body) VALUES (3, 1, '{"event":"message"}');
+            INSERT INTO delivery (number, conversation, body) VALUES (4, 1, '{"event":"changed"}');
+            """)
         let new = try SQLiteStore(directory: folder.url)
         let engine = try Engine(store: new, execution: .inline)
         #expect(engine.pendingDeliveries == 2)
@@ -263,12 +246,7 @@ import Testing
     @Test func `A store of schema 9 opens and records what users add`() throws {
         let old = try SQLiteStore(directory: folder.url)
         try old.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            try database.execute(
-                sql: "DROP TABLE usage; DELETE FROM grdb_migrations WHERE identifier = '10';")
-        }
-        try queue.close()
+        try undoMigrations([10], of: file, "DROP TABLE usage")
         let new = try SQLiteStore(directory: folder.url)
         let usage = UsageRow(day: 20_000, growth: Growth(groups: 1, members: 2, fileBytes: 3, messageBytes: 4))
         try new.write { store, _ in try store.put(usage, of: "alice") }
@@ -301,20 +279,16 @@ import Testing
             try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 3))
         }
         try old.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            try database.execute(
-                sql: """
-                    DROP TABLE ban; DROP TABLE report; DROP TABLE erasure; DROP TABLE guest;
-                    DROP INDEX media_owner; DROP INDEX user_state;
-                    ALTER TABLE user DROP COLUMN state; ALTER TABLE user DROP COLUMN isBanned;
-                    ALTER TABLE conversation DROP COLUMN marks;
-                    DELETE FROM grdb_migrations WHERE identifier = '7';
-                    """)
-        }
-        try queue.close()
+        try undoMigrations(
+            [7], of: file,
+            """
+            DROP TABLE ban; DROP TABLE report; DROP TABLE erasure; DROP TABLE guest;
+            DROP INDEX media_owner; DROP INDEX user_state;
+            ALTER TABLE user DROP COLUMN state; ALTER TABLE user DROP COLUMN isBanned;
+            ALTER TABLE conversation DROP COLUMN marks;
+            """)
         let new = try SQLiteStore(directory: folder.url)
-        let (guests, alice) = try new.read { store in
+        let (participations, alice) = try new.read { store in
             (
                 try ["alice", "bob", "carol", "dora", "erin"].map {
                     try store.participations(of: $0, after: 0, limit: 9)
@@ -322,7 +296,7 @@ import Testing
                 try store.user("alice")
             )
         }
-        #expect(guests == [[], [1, 2], [1], [1], [2]])
+        #expect(participations == [[], [1, 2], [1], [1], [2]])
         #expect(alice == UserRow(profile: UserProfile(id: "alice"), rev: 3))
     }
 
@@ -336,23 +310,59 @@ import Testing
         before.removeMember("bob", from: group, by: admin) { _ = $0 }
         before.edit(id, in: group, MessageEdit(.text("new")), by: Caller(user: "alice")) { _ = $0 }
         try old.close()
-        let queue = try DatabaseQueue(path: file.path)
-        try queue.write { database in
-            let columns = [
-                ("span", ["endedAt", "rev", "isVoluntary", "name", "avatar"]), ("conversation", ["namedAt"]),
-                ("media", ["thumbnailAt"]), ("user", ["isInvitationOnly"]),
-            ]
-            for (table, names) in columns {
-                for name in names { try database.execute(sql: "ALTER TABLE \(table) DROP COLUMN \(name)") }
-            }
-            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '11'")
-        }
-        try queue.close()
+        let columns = [
+            ("span", ["endedAt", "rev", "isVoluntary", "name", "avatar"]), ("conversation", ["namedAt"]),
+            ("media", ["thumbnailAt"]), ("user", ["isInvitationOnly"]),
+        ]
+        let drops = columns.flatMap { table, names in names.map { "ALTER TABLE \(table) DROP COLUMN \($0);" } }
+        try undoMigrations([11], of: file, drops.joined())
         let new = try Engine(store: SQLiteStore(directory: folder.url), execution: .inline)
         let head = try new.head(of: group, by: bob)
         #expect(!head.isMember && head.name == "Name")
         #expect(try new.message(id, in: group, by: bob).isDeleted)
         #expect(try new.message(id, in: group, by: Caller(user: "alice")).text == "new")
+    }
+
+    @Test(arguments: [nil, StoreKeys.sample(1)])
+    func `A file of schema 23 keeps the rows of the tables that schema 24 renames`(keys: StoreKeys?) async throws {
+        var options = SQLiteStore.Options()
+        options.keys = keys
+        let (group, admin) = (ConversationID.group("g"), Caller(user: "root", isAdmin: true))
+        let alice = UserRow(profile: UserProfile(id: "alice", name: "Alice"), rev: 3)
+        let old = try SQLiteStore(directory: folder.url, options: options)
+        let engine = try Engine(store: old, execution: .inline)
+        engine.putConversation(group, .init(name: "Name", members: ["alice", "bob"]), by: admin) { _ = $0 }
+        for number in 1...6 as ClosedRange<UInt64> {
+            let submission = Submission(id: MessageID(high: 1, low: number), content: .text("hello"))
+            engine.send(submission, to: group, by: Caller(user: "alice")) { _ = $0 }
+        }
+        engine.delete(DeleteRange(from: .seq(2), to: .seq(4)), of: group, by: admin) { _ = $0 }
+        try await engine.sweep()
+        try old.write { store, _ in
+            try store.put(alice)
+            try store.insertParticipant("carol", in: 1)
+            try store.put(PushUserRow(user: "alice", preferences: PushPreferences(language: "de"), deviceCount: 1))
+            try store.putPushLevel(.all, of: "alice", in: 1)
+        }
+        func rows(_ store: SQLiteStore) throws -> [String: [StoredValues]] {
+            let tables = try store.storedTables().map { table in
+                (table.name, try store.storedRows(of: table, after: nil, limit: 100))
+            }
+            return Dictionary(uniqueKeysWithValues: tables)
+        }
+        let (before, lastCommit) = (try rows(old), old.lastCommit)
+        for table in SQLiteStore.renamedTables {
+            #expect(before[table.new.lowercased()]?.isEmpty == false, "\(table.new)")
+        }
+        try old.close()
+        try undoMigrations(of: file)
+        #expect(try SQLiteStore.verify(file: file, keys: keys) { _ in }.olderSchema == 23)
+
+        let new = try SQLiteStore(directory: folder.url, options: options)
+        #expect(try rows(new) == before)
+        #expect(new.lastCommit == lastCommit)
+        #expect(try new.read { try $0.user("alice") } == alice)
+        #expect(try new.verify { _ in } == [])
     }
 
     @Test func `The main file of a closed store contains everything, without the write-ahead log`() throws {

@@ -160,14 +160,16 @@ struct Damage: Sendable, CustomTestStringConvertible {
         Damage(sql: "DELETE FROM message WHERE seq = 4", finding: "message 4 is missing"),
         Damage(sql: "DELETE FROM message WHERE seq IN (4, 5)", finding: "messages 4 to 5 are missing"),
         Damage(sql: "DELETE FROM message WHERE seq = 10", finding: "the head is 10, but the newest message is 9"),
-        Damage(sql: "UPDATE message SET n = 7 WHERE seq = 6", finding: "message 6 has the counted index 7, not 6"),
+        Damage(
+            sql: "UPDATE message SET countedIndex = 7 WHERE seq = 6",
+            finding: "message 6 has the counted index 7, not 6"),
         Damage(sql: "UPDATE message SET type = 'notice' WHERE seq = 6", finding: "counted index 6, not 5"),
         Damage(sql: "UPDATE message SET flags = 2 WHERE seq = 6", finding: "counted index 6, not 5"),
         Damage(
             sql: "UPDATE message SET timetoken = (SELECT timetoken FROM message WHERE seq = 5) WHERE seq = 6",
             finding: "message 6 has the time"),
         Damage(
-            sql: "UPDATE conversation SET n = 9",
+            sql: "UPDATE conversation SET countedIndex = 9",
             finding: "the counted index is 9, but that of the newest message is 10"),
         Damage(sql: "UPDATE conversation SET timetoken = timetoken + 1", finding: "the newest timetoken is"),
         Damage(sql: "UPDATE conversation SET firstSeq = 2, sweptSeq = 2", finding: "below the first sequence number"),
@@ -175,24 +177,27 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: "UPDATE conversation SET firstSeq = 2",
             finding: "the index below the floor is 0, but that of the message is 1"),
         Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "does not have 16 bytes"),
-        Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read index"),
+        Damage(sql: "UPDATE member SET readCountedIndex = 3 WHERE userID = 'bob'", finding: "bob's read index"),
         Damage(
-            sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'",
+            sql: "UPDATE member SET readSeq = 11 WHERE userID = 'bob'",
             finding: "bob's read position 11 is not in 0...10"),
-        Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join index at 0 is 1"),
+        Damage(
+            sql: "UPDATE member SET joinCountedIndex = 1 WHERE userID = 'bob'", finding: "bob's join index at 0 is 1"),
         Damage(
             sql: """
-                INSERT INTO span (conversation, user, joined, "left") VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)
+                INSERT INTO span (conversation, userID, joined, "left") VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)
                 """,
             finding: "alice's membership from 6 starts before the previous one ended"),
         Damage(
-            sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,
+            sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE userID = 'alice'"#,
             finding: "alice's membership from 5 ended earlier, at 4"),
         Damage(
-            sql: "UPDATE bits SET words = zeroblob(128) WHERE kind = 2 AND user = 'alice'",
+            sql: "UPDATE bits SET words = zeroblob(128) WHERE kind = 2 AND userID = 'alice'",
             finding: "whether alice counts message 3"),
         Damage(
-            sql: "UPDATE bits SET words = x'\(String(repeating: "FF", count: 128))' WHERE kind = 2 AND user = 'alice'",
+            sql: """
+                UPDATE bits SET words = x'\(String(repeating: "FF", count: 128))' WHERE kind = 2 AND userID = 'alice'
+                """,
             finding: "whether alice counts message 1"),
         Damage(
             sql: "INSERT INTO bits VALUES (1, 1, '', 0, x'10\(String(repeating: "00", count: 127))')",
@@ -230,7 +235,7 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: "INSERT INTO invitation VALUES (7, 'bob', 'alice', 0, NULL)",
             finding: "the table invitation has rows of"),
         Damage(sql: "INSERT INTO mute VALUES (7, 'bob', 0)", finding: "the table mute has rows of"),
-        Damage(sql: "INSERT INTO guest VALUES ('bob', 7)", finding: "the table guest has rows of"),
+        Damage(sql: "INSERT INTO participant VALUES ('bob', 7)", finding: "the table participant has rows of"),
         Damage(
             sql: """
                 INSERT INTO report (conversation, message, seq, sender, type, timetoken, reporter, reason, at, isOpen)

@@ -1,14 +1,24 @@
 /// A table whose texts are encrypted if the store has keys.
 package struct EncryptedTable: Sendable {
     package let name: String
+    /// The name to which encrypted values are bound: the table's first name, as values stay bound to it.
+    let boundName: String
     /// The primary key, which determines the order of the background encryption.
     package let key: [String]
     /// The columns to which a row's encrypted values are bound.
     let binding: [String]
     package let texts: [String]
 
-    package init(_ name: String, key: [String], binding: [String]? = nil, texts: [String]) {
+    /// Describes a table.
+    ///
+    /// - Parameters:
+    ///   - boundName: The name to which encrypted values are bound; `nil` if the table was never renamed.
+    ///   - binding: The columns to which a row's encrypted values are bound; `nil` for the key.
+    package init(
+        _ name: String, boundAs boundName: String? = nil, key: [String], binding: [String]? = nil, texts: [String]
+    ) {
         self.name = name
+        self.boundName = boundName ?? name
         self.key = key
         self.binding = binding ?? key
         self.texts = texts
@@ -41,7 +51,7 @@ package struct EncryptedTable: Sendable {
             },
             row: { columns in
                 let key = self.key.map { _ in columns.keyPart() }
-                let encryptedRow = EncryptedRow(name, key: binding.map { _ in columns.keyPart() })
+                let encryptedRow = EncryptedRow(boundName, key: binding.map { _ in columns.keyPart() })
                 var row = TextRow(key: key, encryptedRow: encryptedRow, texts: [])
                 for column in texts {
                     let key = columns.keyIDOfNextValue()

@@ -40,7 +40,7 @@ extension LocalReader {
     /// Returns the conversations that were not fetched since the server's store went back.
     package func outdatedConversations() throws -> [ConversationID] {
         try String.fetchAll(
-            db.cachedStatement(sql: "SELECT id FROM conversation WHERE moved = \(LocalWriter.outdatedCommit)")
+            db.cachedStatement(sql: "SELECT id FROM conversation WHERE lastCommit = \(LocalWriter.outdatedCommit)")
         ).map { try ConversationID($0) }
     }
 
@@ -77,7 +77,7 @@ extension LocalWriter {
     /// - Parameter time: The time after which messages may be lost.
     package func adoptRollback(lostAfter time: Timetoken, files: LocalFiles) throws {
         try keepOwnMessages(since: time, files: files)
-        try db.execute(sql: "UPDATE conversation SET moved = \(Self.outdatedCommit) WHERE epoch IS NOT NULL")
+        try db.execute(sql: "UPDATE conversation SET lastCommit = \(Self.outdatedCommit) WHERE epoch IS NOT NULL")
         try db.execute(sql: "UPDATE person SET fetchedAt = 0")
         // A server that lost all drafts does not report any.
         try markDraftsBehind()

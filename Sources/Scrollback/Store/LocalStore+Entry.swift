@@ -20,8 +20,8 @@ extension LocalReader {
         var activity = RecentEntry.Activity()
         try run(
             """
-            SELECT moved, recentTime, isFrozen, mutedUntil, roamSeq, peerReadSeq, isMember, memberRev, ownRev,
-                isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
+            SELECT lastCommit, recentTime, isFrozen, mutedUntil, newDeviceFloor, peerReadSeq, isMember, memberRev,
+                ownRev, isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
                 lastSeq, lastRev, hidesLast, missedAfter, hasDeliveries, peerDeliveredSeq, deliveredSeq, deliverySeq,
                 deliverySearchedSeq, head, unread, mentions,
                 (SELECT timetoken FROM message WHERE message.conversation = number AND seq = lastSeq)
@@ -85,10 +85,10 @@ extension LocalWriter {
         }
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET moved = ?, recentTime = ?, isFrozen = ?, mutedUntil = ?, roamSeq = ?,
-                    peerReadSeq = ?, isMember = ?, memberRev = ?, ownRev = ?, isMuted = ?, notifications = ?,
-                    isPinned = ?, isMarkedUnread = ?, removedSeq = ?, addedTime = ?, isRecent = ?, sortTime = ?,
-                    lastSeq = ?, lastRev = ?, hidesLast = ?, missedAfter = ?, hasDeliveries = ?,
+                UPDATE conversation SET lastCommit = ?, recentTime = ?, isFrozen = ?, mutedUntil = ?,
+                    newDeviceFloor = ?, peerReadSeq = ?, isMember = ?, memberRev = ?, ownRev = ?, isMuted = ?,
+                    notifications = ?, isPinned = ?, isMarkedUnread = ?, removedSeq = ?, addedTime = ?, isRecent = ?,
+                    sortTime = ?, lastSeq = ?, lastRev = ?, hidesLast = ?, missedAfter = ?, hasDeliveries = ?,
                     peerDeliveredSeq = ?, deliveredSeq = ?, deliverySeq = ?, deliverySearchedSeq = ?,
                     name = iif(?, ?, name), avatar = iif(?, ?, avatar)
                 WHERE number = ?
@@ -142,7 +142,7 @@ extension LocalWriter {
     /// Deletes the unconfirmed read and settings that are meaningless in a new epoch.
     private func dropPendingOfOldEpoch(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
-            sql: "UPDATE conversation SET pendingReadSeq = NULL, pendingReadN = NULL WHERE number = ?"
+            sql: "UPDATE conversation SET pendingReadSeq = NULL, pendingReadCountedIndex = NULL WHERE number = ?"
         ).execute(arguments: [number])
         for kind in SettingKind.allCases where !kind.survivesNewEpoch {
             try db.cachedStatement(sql: "DELETE FROM pendingState WHERE conversation = ? AND sort = ?")

@@ -16,7 +16,8 @@ extension LocalReader {
     /// Returns whether a head of the conversation was ever stored.
     fileprivate func hadHead(of id: ConversationID) throws -> Bool {
         try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT moved > 0 FROM conversation WHERE id = ?"), arguments: [id.description])
+            db.cachedStatement(sql: "SELECT lastCommit > 0 FROM conversation WHERE id = ?"),
+            arguments: [id.description])
             ?? false
     }
 
@@ -27,7 +28,8 @@ extension LocalReader {
         guard let local = try localLog(of: id) else { return nil }
         let log = local.state
         let newDeviceFloor = try Seq.fetchOne(
-            db.cachedStatement(sql: "SELECT roamSeq FROM conversation WHERE number = ?"), arguments: [local.number])
+            db.cachedStatement(sql: "SELECT newDeviceFloor FROM conversation WHERE number = ?"),
+            arguments: [local.number])
         let place = max(log.firstSeq - 1, newDeviceFloor ?? 0, log.head - Seq(count))
         return place < log.head && log.gaps.intersects(place + 1...log.head) ? place : nil
     }

@@ -15,7 +15,7 @@ extension LocalReader {
     func log(_ number: Int64) throws -> LogState? {
         let state = try first(
             """
-            SELECT epoch, view, firstSeq, head, n, rev, latestRev, replayed, baselineSeq, baselineRev
+            SELECT epoch, view, firstSeq, head, countedIndex, rev, latestRev, replayed, baselineSeq, baselineRev
             FROM conversation WHERE number = ? AND epoch IS NOT NULL
             """
         ) {
@@ -29,7 +29,7 @@ extension LocalReader {
         }
         guard var state else { return nil }
         state.gaps = try ranges("gap", number)
-        state.deletedRanges = try ranges("void", number)
+        state.deletedRanges = try ranges("deletedRange", number)
         return state
     }
 
@@ -348,8 +348,8 @@ extension LocalWriter {
         guard let state = log.state, state != log.saved else { return }
         try reader.run(
             """
-            UPDATE conversation SET epoch = ?, view = ?, firstSeq = ?, head = ?, n = ?, rev = ?, latestRev = ?,
-                replayed = ?, baselineSeq = ?, baselineRev = ?
+            UPDATE conversation SET epoch = ?, view = ?, firstSeq = ?, head = ?, countedIndex = ?, rev = ?,
+                latestRev = ?, replayed = ?, baselineSeq = ?, baselineRev = ?
             WHERE number = ?
             """
         ) {
@@ -366,7 +366,7 @@ extension LocalWriter {
             $0.add(log.number)
         }
         try save(state.gaps, over: log.saved?.gaps, in: "gap", log.number)
-        try save(state.deletedRanges, over: log.saved?.deletedRanges, in: "void", log.number)
+        try save(state.deletedRanges, over: log.saved?.deletedRanges, in: "deletedRange", log.number)
     }
 
     /// Writes only the ranges that changed.

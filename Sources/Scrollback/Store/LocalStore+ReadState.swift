@@ -7,8 +7,8 @@ extension LocalReader {
     package func readState(_ number: Int64) throws -> ReadState? {
         try first(
             """
-            SELECT epoch, readSeq, unread, mentions, readAtSeq, readAtN, readAtRev, readAtUserRev, readExactSeq,
-                touchedRev, certainty, pendingReadSeq, pendingReadN
+            SELECT epoch, readSeq, unread, mentions, readAtSeq, readAtCountedIndex, readAtRev, readAtUserRev,
+                readExactSeq, touchedRev, certainty, pendingReadSeq, pendingReadCountedIndex
             FROM conversation WHERE number = ? AND epoch IS NOT NULL
             """
         ) {
@@ -86,9 +86,9 @@ extension LocalWriter {
     func save(_ state: ReadState, number: Int64) throws {
         try reader.run(
             """
-            UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
-                readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
-                pendingReadN = ?
+            UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtCountedIndex = ?,
+                readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
+                pendingReadCountedIndex = ?
             WHERE number = ?
             """
         ) {
@@ -158,7 +158,7 @@ extension LocalWriter {
         let isMarked = try reader.isMarkedUnread(number)
         guard place > state.position || isMarked && place >= state.position else { return false }
         let countedIndex = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT n FROM message WHERE conversation = ? AND seq = ?"),
+            db.cachedStatement(sql: "SELECT countedIndex FROM message WHERE conversation = ? AND seq = ?"),
             arguments: [number, place])
         try recordKnownUnreadMarkers(number)
         state.markRead(upTo: place, countedIndex: place == log.head ? log.countedIndex : countedIndex)

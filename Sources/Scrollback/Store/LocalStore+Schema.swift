@@ -223,7 +223,26 @@ extension LocalStore {
         }
         registerSeveralMessagesOfAFile(in: &migrator)
         registerDeliveries(in: &migrator)
+        migrator.registerMigration("15", migrate: renameTablesAndColumns)
         return migrator
+    }
+
+    /// The columns that migration 15 renames, beside the table `void`.
+    package static let renamedColumns = [
+        (table: "conversation", old: "n", new: "countedIndex"),
+        (table: "conversation", old: "moved", new: "lastCommit"),
+        (table: "conversation", old: "roamSeq", new: "newDeviceFloor"),
+        (table: "conversation", old: "readAtN", new: "readAtCountedIndex"),
+        (table: "conversation", old: "pendingReadN", new: "pendingReadCountedIndex"),
+        (table: "message", old: "n", new: "countedIndex"),
+    ]
+
+    /// Gives tables and columns the names of the values that they store, by changes of the schema only.
+    private static func renameTablesAndColumns(_ db: Database) throws {
+        try db.execute(sql: "ALTER TABLE void RENAME TO deletedRange")
+        for (table, old, new) in renamedColumns {
+            try db.execute(sql: "ALTER TABLE \(table) RENAME COLUMN \(old) TO \(new)")
+        }
     }
 
     private static func registerDeliveries(in migrator: inout DatabaseMigrator) {

@@ -7,8 +7,8 @@ import SQLiteSupport
 /// The columns of a message row, in the order in which they are read and written.
 enum MessageColumns {
     static let list = """
-        seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push, \
-        replyTo, editedAt, thread, replyCount, lastReply, actions
+        seq, countedIndex, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, \
+        push, replyTo, editedAt, thread, replyCount, lastReply, actions
         """
 
     /// The bit of `flags` for pinned messages, for which there is an index.
@@ -21,8 +21,9 @@ enum MessageColumns {
         INSERT INTO message (conversation, \(list))
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (conversation, seq) DO UPDATE SET
-            n = excluded.n, timetoken = excluded.timetoken, id = excluded.id, sender = excluded.sender,
-            type = excluded.type, content = excluded.content, rev = excluded.rev, flags = excluded.flags,
+            countedIndex = excluded.countedIndex, timetoken = excluded.timetoken, id = excluded.id,
+            sender = excluded.sender, type = excluded.type, content = excluded.content, rev = excluded.rev,
+            flags = excluded.flags,
             mentions = excluded.mentions, metadata = excluded.metadata, extra = excluded.extra,
             customType = excluded.customType, push = excluded.push, replyTo = excluded.replyTo,
             editedAt = excluded.editedAt, thread = excluded.thread, replyCount = excluded.replyCount,

@@ -9,7 +9,7 @@ extension EncryptedTable {
     /// Other columns stay readable (Documentation/threat-model.md).
     static let all = [
         EncryptedTable("setting", key: ["name"], texts: ["value"]),
-        EncryptedTable("user", key: ["id"], texts: ["name", "avatar", "metadata"]),
+        EncryptedTable("person", boundAs: "user", key: ["id"], texts: ["name", "avatar", "metadata"]),
         // The number can't be part of the binding, because the insert itself assigns it.
         EncryptedTable(
             "conversation", key: ["number"], binding: ["kind", "target", "part"],
@@ -17,21 +17,21 @@ extension EncryptedTable {
         EncryptedTable(
             "message", key: ["conversation", "seq"],
             texts: ["mentions", "actions", "metadata", "extra", "push", "content"]),
-        EncryptedTable("span", key: ["conversation", "user", "joined"], texts: ["name", "avatar"]),
+        EncryptedTable("span", key: ["conversation", "userID", "joined"], texts: ["name", "avatar"]),
         EncryptedTable("action", key: ["conversation", "seq", "timetoken"], texts: ["value"]),
         EncryptedTable("media", key: ["id"], texts: ["name"]),
         EncryptedTable("upload", key: ["id"], texts: ["name"]),
-        EncryptedTable("ban", key: ["conversation", "user"], texts: ["reason"]),
+        EncryptedTable("ban", key: ["conversation", "userID"], texts: ["reason"]),
         EncryptedTable(
             "report", key: ["number"], binding: ["message", "conversation", "reporter"],
             texts: ["content", "text", "note"]),
-        EncryptedTable("scheduled", key: ["user", "id"], texts: ["body"]),
-        EncryptedTable("draft", key: ["user", "conversation"], texts: ["body"]),
+        EncryptedTable("scheduled", key: ["userID", "id"], texts: ["body"]),
+        EncryptedTable("draft", key: ["userID", "conversation"], texts: ["body"]),
         EncryptedTable("delivery", key: ["number"], texts: ["body"]),
-        EncryptedTable("pushDevice", key: ["user", "device"], texts: ["p256dh", "auth"]),
+        EncryptedTable("pushDevice", key: ["userID", "device"], texts: ["p256dh", "auth"]),
         EncryptedTable("push", key: ["number"], binding: ["conversation", "kind", "seq"], texts: ["body"]),
         EncryptedTable(
-            "pushRetry", key: ["number"], binding: ["user", "device", "push"], texts: ["body"]),
+            "pushRetry", key: ["number"], binding: ["userID", "device", "push"], texts: ["body"]),
     ]
 }
 

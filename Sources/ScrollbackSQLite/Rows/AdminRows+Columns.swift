@@ -32,7 +32,7 @@ extension UserRow: StoredRow, Bindable {
 }
 
 extension BanRow: StoredRow, Bindable {
-    static let columns = "conversation, user, \(updatedColumns)"
+    static let columns = "conversation, userID, \(updatedColumns)"
     static let updatedColumns = "until, by, reason, at"
 
     init(_ columns: inout Columns) throws {
@@ -99,7 +99,7 @@ extension ErasureRow: StoredRow, Bindable {
     static let columns = "number, \(updatedColumns)"
     /// All columns except the number.
     static let updatedColumns = """
-        id, user, messages, replacement, stage, through, throughSeq, conversationCount, messageCount, fileCount, \
+        id, userID, messages, replacement, stage, through, throughSeq, conversationCount, messageCount, fileCount, \
         createdAt, endedAt, error
         """
 

@@ -19,7 +19,7 @@ extension ChangeRow: StoredRow, Bindable {
 }
 
 extension KeyRow: StoredRow, Bindable {
-    static let columns = "id, sender, digest, seq, n, timetoken"
+    static let columns = "id, sender, digest, seq, countedIndex, timetoken"
 
     init(_ columns: inout Columns) throws {
         self.init(

@@ -7,9 +7,9 @@ extension ConversationRow: StoredRow, Bindable {
     static let columns = "number, kind, target, part, \(updatedColumns)"
     /// All columns except the number and the ID.
     static let updatedColumns = """
-        name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
-        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, hasMutes, \
-        blocks, recentSeq, recentTime, marks, namedAt, moved
+        name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, countedIndex, timetoken, rev, \
+        firstSeq, floorCountedIndex, floorTime, sweptSeq, changeFloor, retention, hasDeletedRanges, view, isFrozen, \
+        capacity, hasMutes, blocks, recentSeq, recentTime, flags, namedAt, lastCommit
         """
 
     init(_ columns: inout Columns) throws {

@@ -46,7 +46,7 @@ extension MediaRow: StoredRow, Bindable {
 
 extension UploadRow: StoredRow, Bindable {
     static let columns = "id, media, owner, conversation, type, name, expected, \(updatedColumns)"
-    static let updatedColumns = "length, offset, state, touchedAt"
+    static let updatedColumns = "length, received, state, touchedAt"
 
     init(_ columns: inout Columns) throws {
         guard let id = UploadID(columns.text()) else { throw Columns.unreadable("id") }

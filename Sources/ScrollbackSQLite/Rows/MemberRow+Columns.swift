@@ -3,10 +3,11 @@ import ScrollbackModel
 import SQLiteSupport
 
 extension MemberRow: StoredRow, Bindable {
-    static let columns = "conversation, user, \(updatedColumns)"
+    static let columns = "conversation, userID, \(updatedColumns)"
     static let updatedColumns = """
-        standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, removedSeq, roamSeq, isMuted, isPinned, \
-        isMarkedUnread, markedRev, view, userRev, hasVoids, level
+        standing, role, joinSeq, joinCountedIndex, readSeq, readCountedIndex, clearSeq, clearCountedIndex, \
+        removedSeq, newDeviceFloor, isMuted, isPinned, isMarkedUnread, markedRev, view, userRev, hasDeletedRanges, \
+        level
         """
 
     init(_ columns: inout Columns) throws {
@@ -46,10 +47,10 @@ extension MembershipSummary: StoredRow {
     /// They are raw columns, because computing values from them is faster in Swift. Without a member row, its columns
     /// are 0.
     static let columns = """
-        c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.n, c.moved, \
+        c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.countedIndex, c.lastCommit, \
         iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, m.userRev, m.isMuted, m.isPinned, \
-        m.isMarkedUnread, m.hasVoids, m.removedSeq, c.firstSeq, c.floorN, m.joinSeq, m.joinN, m.readSeq, m.readN, \
-        m.clearSeq, m.clearN
+        m.isMarkedUnread, m.hasDeletedRanges, m.removedSeq, c.firstSeq, c.floorCountedIndex, m.joinSeq, \
+        m.joinCountedIndex, m.readSeq, m.readCountedIndex, m.clearSeq, m.clearCountedIndex
         """
 
     init(_ columns: inout Columns) throws {

@@ -4,7 +4,7 @@ import ScrollbackModel
 import SQLiteSupport
 
 extension MessageRow: StoredRow {
-    static let columns = "conversation, seq, n, timetoken, id, sender, type, digest, \(updatedColumns)"
+    static let columns = "conversation, seq, countedIndex, timetoken, id, sender, type, digest, \(updatedColumns)"
     /// The columns that a change can alter.
     static let updatedColumns = """
         flags, rev, editedAt, customType, mentions, replyTo, thread, replyCount, lastReply, actions, metadata, extra, \

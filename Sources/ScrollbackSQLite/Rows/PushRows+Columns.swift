@@ -4,7 +4,7 @@ import ScrollbackModel
 import SQLiteSupport
 
 extension PushUserRow: StoredRow, Bindable {
-    static let columns = "user, \(updatedColumns)"
+    static let columns = "userID, \(updatedColumns)"
     static let updatedColumns =
         "language, showsDetail, level, quietFrom, quietTo, quietZone, quietAllowsMentions, deviceCount"
 
@@ -32,7 +32,7 @@ extension PushUserRow: StoredRow, Bindable {
 }
 
 extension PushDeviceRow: StoredRow, Bindable {
-    static let columns = "user, device, service, token, topic, language, isDevelopment, p256dh, auth, registeredAt"
+    static let columns = "userID, device, service, token, topic, language, isDevelopment, p256dh, auth, registeredAt"
 
     init(_ columns: inout Columns) throws {
         let (user, id) = (columns.userID(), Identifier(known: columns.text()))
@@ -77,7 +77,8 @@ extension PushRow: StoredRow {
 extension PushRetryRow: StoredRow, Bindable {
     static let columns = "number, \(insertedColumns)"
     /// All columns except the number.
-    static let insertedColumns = "user, device, push, conversation, kind, seq, body, attempts, notBefore, firstTriedAt"
+    static let insertedColumns =
+        "userID, device, push, conversation, kind, seq, body, attempts, notBefore, firstTriedAt"
 
     init(_ columns: inout Columns) throws {
         let (number, user, device) = (columns.integer(), columns.userID(), Identifier(known: columns.text()))
@@ -97,6 +98,6 @@ extension PushRetryRow: StoredRow, Bindable {
 }
 
 extension NotificationLevel {
-    /// The level as stored in `pushReach`.
+    /// The level as stored in `pushLevel`.
     var stored: Int64 { self == .all ? 2 : self == .mentions ? 1 : 0 }
 }

@@ -100,19 +100,19 @@ struct Verification {
             func statement(_ sql: String) throws -> GRDB.Statement { try database.makeStatement(sql: sql) }
             messages = try statement(
                 """
-                SELECT seq, n, timetoken, type, flags, content IS NULL, rev FROM message WHERE conversation = ?
-                ORDER BY seq
+                SELECT seq, countedIndex, timetoken, type, flags, content IS NULL, rev FROM message
+                WHERE conversation = ? ORDER BY seq
                 """)
             ids = try statement("SELECT id FROM message WHERE conversation = ? ORDER BY id")
-            members = try statement("SELECT \(MemberRow.columns) FROM member WHERE conversation = ? ORDER BY user")
+            members = try statement("SELECT \(MemberRow.columns) FROM member WHERE conversation = ? ORDER BY userID")
             spans = try statement(
-                #"SELECT user, joined, "left" FROM span WHERE conversation = ? ORDER BY user, joined"#)
+                #"SELECT userID, joined, "left" FROM span WHERE conversation = ? ORDER BY userID, joined"#)
             blocks = try statement(
-                "SELECT user, block, words FROM bits WHERE conversation = ? AND kind = 2 ORDER BY user, block")
+                "SELECT userID, block, words FROM bits WHERE conversation = ? AND kind = 2 ORDER BY userID, block")
             counted = try statement(
                 """
-                SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
-                ORDER BY seq
+                SELECT seq, countedIndex, sender, type, flags FROM message
+                WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq
                 """
             )
             mentions = try statement(
@@ -123,7 +123,7 @@ struct Verification {
                 """)
             replies = try statement(
                 """
-                SELECT reply.seq, reply.n, reply.type, reply.flags, first.id, first.seq
+                SELECT reply.seq, reply.countedIndex, reply.type, reply.flags, first.id, first.seq
                 FROM message AS reply
                 JOIN message AS first ON first.id = reply.thread AND first.conversation = reply.conversation
                 WHERE reply.conversation = ? AND reply.thread IS NOT NULL ORDER BY reply.seq
@@ -182,8 +182,8 @@ struct Verification {
     /// Finds rows whose conversation does not exist.
     private mutating func checkOrphans() throws {
         let tables = [
-            "message", "member", "span", "bits", "void", "mention", "change", "action", "retired", "receipt",
-            "invitation", "mute", "report", "guest", "ban", "threadState",
+            "message", "member", "span", "bits", "deletedRange", "mention", "change", "action", "messageKey", "receipt",
+            "invitation", "mute", "report", "participant", "ban", "threadState",
         ]
         for table in tables {
             // Conversation 0 has the bans from the server.

@@ -49,7 +49,7 @@ extension Verification {
             default: (0, 0)
             }
         try connection.run(
-            uncached: "SELECT user, seq, deliveredSeq FROM receipt WHERE conversation = ?",
+            uncached: "SELECT userID, seq, deliveredSeq FROM receipt WHERE conversation = ?",
             bind: { $0.add(row.number) }
         ) { columns in
             let user = columns.userID()
@@ -67,10 +67,11 @@ extension Verification {
     mutating func checkBans() throws {
         try connection.run(
             uncached: """
-                SELECT ban.user, conversation.kind, conversation.target, conversation.part FROM ban
-                LEFT JOIN conversation ON conversation.number = ban.conversation LEFT JOIN user ON user.id = ban.user
-                WHERE ban.conversation = 0 AND ifnull(user.isBanned, 0) = 0
-                    OR ban.conversation <> 0 AND conversation.marks & \(ConversationFlags.bans.rawValue) = 0
+                SELECT ban.userID, conversation.kind, conversation.target, conversation.part FROM ban
+                LEFT JOIN conversation ON conversation.number = ban.conversation
+                LEFT JOIN person ON person.id = ban.userID
+                WHERE ban.conversation = 0 AND ifnull(person.isBanned, 0) = 0
+                    OR ban.conversation <> 0 AND conversation.flags & \(ConversationFlags.bans.rawValue) = 0
                 """
         ) { columns in
             let user = columns.text()

@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import GRDB
 import Scrollback
 import ScrollbackModel
 import ScrollbackSync
@@ -376,6 +377,52 @@ struct LocalStoreTests {
             ($0 as? ChatError)?.message.contains("belongs to another user") == true
         }
         try LocalStore(directory: folder.url, user: "alice").close()
+    }
+
+    @Test("A file of schema 14 keeps the values of the tables and columns that schema 15 renames")
+    func renamedColumns() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(component: "client.sqlite")
+        func rows() throws -> [[String]] {
+            try DatabaseQueue(path: file.path).read { db in
+                try ["conversation", "message", "deletedRange"].map { table in
+                    try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map { "\($0)" }
+                }
+            }
+        }
+        func change(_ body: (Database) throws -> Void) throws { try DatabaseQueue(path: file.path).write(body) }
+
+        let old = try LocalStore(directory: folder.url, user: "alice")
+        var later = page(11...20, rev: 10)
+        later.messages.removeAll { $0.seq == 12 }
+        later.coverage = Coverage(lower: 11, upper: 20, deletedRanges: SeqRangeSet(CollectionOfOne(12...12)))
+        let inputs: [LogInput] = [.head(head(20, rev: 10, unread: 4)), .page(swift, later)]
+        _ = try await old.write { try $0.apply(inputs) }
+        let log = try await old.read { try $0.log(of: swift) }
+        try old.close()
+        try change { db in
+            for (number, column) in LocalStore.renamedColumns.filter({ $0.table == "conversation" }).enumerated()
+            where column.old != "n" {
+                try db.execute(sql: "UPDATE conversation SET \(column.new) = \(number + 2)")
+            }
+        }
+        let before = try rows()
+        #expect(before.allSatisfy { !$0.isEmpty }, "\(before)")
+        try change { db in
+            for (table, old, new) in LocalStore.renamedColumns {
+                try db.execute(sql: "ALTER TABLE \(table) RENAME COLUMN \(new) TO \(old)")
+            }
+            try db.execute(
+                sql: """
+                    ALTER TABLE deletedRange RENAME TO void;
+                    DELETE FROM grdb_migrations WHERE identifier = '15';
+                    """)
+        }
+
+        let new = try LocalStore(directory: folder.url, user: "alice")
+        #expect(try await new.read { try $0.log(of: swift) } == log)
+        try new.close()
+        #expect(try rows() == before)
     }
 
     @Test("Requests to a closed store fail with `closed`, in memory and on disk")

@@ -18,18 +18,15 @@ package typealias StoredValues = [StoredValue]
 
 /// A table of a store.
 package struct StoredTable: Sendable {
-    /// The name that all stores use: that of PostgreSQL, in lower case.
+    /// The name in lower case, which is the same in all stores.
     package var name: String
-    /// The name in this store.
-    package var ownName: String
     /// All columns, of which the first ones are the primary key.
     package var columns: [StoredColumn]
     /// The number of columns of the primary key.
     package var keyCount: Int
 
-    package init(name: String, ownName: String, key: [StoredColumn], others: [StoredColumn]) {
+    package init(name: String, key: [StoredColumn], others: [StoredColumn]) {
         self.name = name
-        self.ownName = ownName
         columns = key + others.sorted { $0.name < $1.name }
         keyCount = key.count
     }
@@ -57,16 +54,13 @@ package struct StoredTable: Sendable {
 
 /// A column of a table.
 package struct StoredColumn: Sendable {
-    /// The name that all stores use: that of PostgreSQL, in lower case.
+    /// The name in lower case, which is the same in all stores.
     package var name: String
-    /// The name in this store.
-    package var ownName: String
     /// The type in this store.
     package var type: String
 
-    package init(name: String, ownName: String, type: String) {
+    package init(name: String, type: String) {
         self.name = name
-        self.ownName = ownName
         self.type = type
     }
 }
