@@ -92,8 +92,8 @@ extension Transaction {
         if deletedRange.lowerBound <= row.firstSeq {
             try raiseFloor(of: &row, through: deletedRange.upperBound)
         } else {
-            let before = try number(at: deletedRange.lowerBound - 1, in: row)
-            let last = try number(at: deletedRange.upperBound, in: row)
+            let before = try store.countedIndex(at: deletedRange.lowerBound - 1, in: row)
+            let last = try store.countedIndex(at: deletedRange.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
             try insert([DeletedRangeRow(deletedRange, holdsMessages: true)], of: nil, in: row.number)
             row.hasDeletedRanges = true

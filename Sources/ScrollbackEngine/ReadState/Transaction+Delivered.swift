@@ -31,7 +31,7 @@ extension Transaction {
             throw ChatError(.notMember, "Only members of \(id) can report that messages arrived.")
         }
         try store.checkDeliveryReceipts(in: row)
-        try checkPlace(mark.position, access)
+        try checkPosition(mark.position, access)
         // As with read receipts, nothing is recorded while one of the two users blocks the other.
         guard row.blocks.isEmpty else { return }
         var receipt = try store.receipt(of: caller.user, in: row.number)
