@@ -90,7 +90,9 @@ extension Transaction {
         let targetRole = try role(of: user, in: row) ?? known.role
         let isLeaving = user == caller.user
         guard permissions[isLeaving ? .leave : .removeMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin),
-            isLeaving || caller.isAdmin || targetRole <= callerRole ?? .member
+            isLeaving
+                || Permissions.allows(
+                    .removeMember, onUserWith: targetRole, as: callerRole, isAdmin: caller.isAdmin)
         else {
             throw ChatError(.forbidden, "You need permission to remove \(user) from \(id).")
         }

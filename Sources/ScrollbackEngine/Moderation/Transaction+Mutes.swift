@@ -45,7 +45,9 @@ extension Transaction {
         guard joins || known != nil || id.kind.traits.membership == .subscribers else {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")
         }
-        guard caller.isAdmin || user != caller.user && known ?? .member <= callerRole ?? .member else {
+        guard caller.isAdmin || user != caller.user,
+            Permissions.allows(.mute, onUserWith: known, as: callerRole, isAdmin: caller.isAdmin)
+        else {
             throw ChatError(
                 .forbidden, "In \(id), you can mute only other users whose role is not above yours.")
         }
