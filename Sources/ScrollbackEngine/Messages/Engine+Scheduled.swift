@@ -58,7 +58,7 @@ extension Engine {
         let submission: Submission
         do {
             // Revoked tokens do not matter, because none is presented.
-            try checkMayConnect(row.user, issuedAt: .distantFuture)
+            try checkAccount(of: row.user)
             submission = try row.submission()
         } catch {
             throw error as? ChatError ?? ChatError(.internalError, "The store can't be read.", cause: error)

@@ -312,13 +312,14 @@ struct ConversationTests {
         let harness = try EngineHarness()
         let issued = harness.clock.now
         harness.clock.advance(by: 10)
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: issued) } == nil)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) } == nil)
         try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
         #expect(
-            refusal { try harness.engine.checkMayConnect("alice", issuedAt: harness.clock.now) }?.code == .tokenRevoked)
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: harness.clock.now + 1) } == nil)
-        #expect(refusal { try harness.engine.checkMayConnect("bob", issuedAt: issued) } == nil)
+            refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now) }?.code
+                == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now + 1) } == nil)
+        #expect(refusal { try harness.engine.checkAccount(of: "bob", tokenIssuedAt: issued) } == nil)
         let error = refusal {
             try harness.done { harness.engine.revokeTokens(of: "alice", by: Caller(user: "alice"), completion: $0) }
         }

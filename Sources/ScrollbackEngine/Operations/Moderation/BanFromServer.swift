@@ -34,9 +34,7 @@ package struct BanFromServer: ChatOperation {
 extension BanFromServer: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let ban = try Ban(user, lifetime: lifetime, reason: reason, context)
-        if let refusal = context.engine.checkIsOther(user, context.caller, "ban users from the server") {
-            throw refusal
-        }
+        try context.caller.checkMayAdminister(user, "Banning users from the server")
         var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
         guard row.state == .active || row.state == .deactivated else { throw row.unknown }
         row.isBanned = true
