@@ -37,9 +37,9 @@ extension Transaction {
         var receipt = try store.receipt(of: caller.user, in: row.number)
         // In a direct conversation, the read receipt is separate from the read position. Own messages also advance the
         // read position.
-        let readSeq = id.kind == .direct ? receipt.readSeq : member.readSeq
+        let arrivedSeq = receipt.arrivedSeq(readSeq: id.kind == .direct ? nil : member.readSeq)
         let seq = mark.position.seq
-        guard seq > max(receipt.deliveredSeq, readSeq) else { return }
+        guard seq > arrivedSeq else { return }
         receipt.deliveredSeq = seq
         try store.put(receipt, of: caller.user, in: row.number)
         if id.kind == .direct {
