@@ -20,7 +20,7 @@ extension Engine {
         return try store.read { store in
             let rows = try store.users(prefix: prefix, state: state, after: after, limit: limit + 1)
             let entries = try rows.prefix(limit).map { row in
-                let ban = row.isBanned ? try store.ban(of: row.profile.id, in: 0)?.ban : nil
+                let ban = row.isBanned ? try store.ban(of: row.profile.id, in: BanRow.server)?.ban : nil
                 return UserEntry(
                     profile: row.profile, state: row.state.name, ban: ban.flatMap { $0.isActive(at: now) ? $0 : nil })
             }

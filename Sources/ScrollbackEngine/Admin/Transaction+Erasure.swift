@@ -267,7 +267,7 @@ extension Transaction {
         try store.dropDrafts(in: .direct(user))
         try store.dropScheduled(in: .direct(user))
         try store.dropIncomingWebhooks(to: .direct(user))
-        try store.dropBan(of: user, in: 0)
+        try store.dropBan(of: user, in: BanRow.server)
         try store.renameAuditUser(user, to: erasure.replacement)
         guard var row = try store.user(user) else { return }
         row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)

@@ -111,7 +111,10 @@ package enum UserState: Int64, CaseIterable, Sendable {
 
 /// A stored ban.
 package struct BanRow: Hashable, Sendable {
-    /// The conversation's number; 0 for the server.
+    /// The value of ``conversation`` for a ban from the server.
+    package static let server: Int64 = 0
+
+    /// The conversation's number; ``server`` for the server.
     package var conversation: Int64
     package var ban: Ban
 

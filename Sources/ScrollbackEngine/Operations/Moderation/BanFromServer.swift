@@ -39,7 +39,7 @@ extension BanFromServer: WriteOperation {
         guard row.state == .active || row.state == .deactivated else { throw row.unknown }
         row.isBanned = true
         try transaction.store.put(row)
-        try transaction.store.put(BanRow(conversation: 0, ban: ban))
+        try transaction.store.put(BanRow(conversation: BanRow.server, ban: ban))
         transaction.publish(.moderated(ModerationAct(.ban, of: user, by: context.caller.user)))
         try transaction.audit(.ban, by: context.caller, of: user)
         transaction.publish(.accessRevoked(user, ban.refusal("this server", now: transaction.now.date)))
