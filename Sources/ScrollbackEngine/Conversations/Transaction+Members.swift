@@ -47,7 +47,7 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try checkIsNotBanned(user, from: row, shownTo: caller.user)
+        try checkIsNotBanned(user, from: row, now: now.date, shownTo: caller.user)
         try checkMayAdd(user, to: row, by: caller)
         // Users may join themselves however many users they have added.
         let growth = Growth(members: user == caller.user ? 0 : 1, messageBytes: Self.rowBytes)

@@ -71,7 +71,7 @@ extension Engine {
                 filterRequest, by: caller, origin: nil, refuse: { continuation.resume(returning: .failure($0)) }
             ) { [self] filterResult in
                 let append = AppendRequest(
-                    conversation: id, sender: caller, submission: submission, filterResult: filterResult)
+                    conversation: id, caller: caller, submission: submission, filterResult: filterResult)
                 commits.submit(
                     for: WorkOwner(caller), about: [append.footprint],
                     { [permissions, erasing, mentionLimiter] in

@@ -27,7 +27,7 @@ extension Transaction {
             throw ChatError(
                 .forbidden, "You need permission to \(isPin ? "pin messages" : "add actions") in \(row.id).")
         }
-        try checkMayWrite(request.caller, in: row, role: subject.access.role)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role, now: now.date)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "You can't add an action to a deleted message.", parameter: "id")
         }

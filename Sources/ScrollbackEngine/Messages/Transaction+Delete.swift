@@ -17,9 +17,7 @@ extension Transaction {
         for id in Set(ids) {
             guard let message = try store.message(id, in: row.number), subject.access.visible.contains(message.seq)
             else { continue }
-            try requirePermission(
-                .recall, orForOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
-                to: "delete message \(id)")
+            try subject.access.checkMayDelete(message, by: request.caller, permissions: permissions)
             found.append(message)
         }
         var deleted = 0

@@ -2,9 +2,7 @@ package import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Checks that a user may use a token that was issued at a given time.
-    ///
-    /// The check reads the user's row, and the ban only if the row is flagged as banned.
+    /// Checks that a user may use the server with a token that was issued at a given time.
     ///
     /// - Parameters:
     ///   - user: The user the token was issued for.
@@ -30,8 +28,8 @@ extension Engine {
         try store.read { store in
             guard let row = try store.user(user) else { return }
             try row.checkIsActive()
-            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban, ban.isActive(at: now) {
-                throw ban.refusal("this server", now: now)
+            if row.isBanned, let ban = try store.ban(of: user, in: BanRow.server)?.ban, ban.isActive(at: now) {
+                throw ban.refusal(from: "this server", now: now)
             }
             guard let issuedAt, let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
             throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
@@ -118,14 +116,14 @@ extension Ban {
     /// Returns the error for the banned user, or for another caller who tries to add the banned user.
     ///
     /// - Parameters:
-    ///   - place: The conversation or server that the user is banned from, as shown in the message.
+    ///   - name: The conversation or server that the user is banned from, as shown in the message.
     ///   - now: The current time, from which `retryAfter` is computed.
     ///   - caller: The user who receives the error; the banned user if `nil`.
-    func refusal(_ place: String, now: Date, shownTo caller: UserID? = nil) -> ChatError {
+    func refusal(from name: String, now: Date, shownTo caller: UserID? = nil) -> ChatError {
         let who = caller.map { $0 == id } ?? true ? "You are" : "\(id) is"
         let end = until.map { " until \($0.iso8601)" } ?? ""
         var error = ChatError(
-            .banned, "\(who) banned from \(place)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
+            .banned, "\(who) banned from \(name)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
             retryAfter: until.map { max(0, $0.timeIntervalSince(now)) })
         error.until = until
         error.reason = reason

@@ -6,7 +6,7 @@ extension Transaction {
     /// ``checkMayMute(_:in:by:permissions:joins:)`` must have succeeded. A mute persists when the user leaves and
     /// rejoins.
     func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
-        guard var row = try conversation(id) else { throw Access.unknown(id) }
+        guard var row = try conversation(id) else { throw Access.unknown }
         let isChanged = try store.mute(of: user, in: row.number) != mute
         try recordGrowth(Self.muteGrowth, by: caller)
         try store.put(mute, of: user, in: row.number)

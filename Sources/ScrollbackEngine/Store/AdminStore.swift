@@ -14,9 +14,8 @@ package protocol AdminReader {
     /// Returns a user's membership rows, ordered by conversation number.
     func memberships(of user: UserID, after conversation: Int64, limit: Int) throws -> [MemberRow]
 
-    /// Returns a ban from a conversation, or from the server (0); the ban may have expired.
-    func ban(of user: UserID, in conversation: Int64) throws -> BanRow?
-    /// Returns bans from a conversation, or from the server (0), ordered by user, including expired bans.
+    /// Returns bans from a conversation, or from the server (``BanRow/server``), ordered by user, including expired
+    /// bans.
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow]
     /// Returns bans that ended at or before a time, in the order in which they ended.
     func bans(endedBefore time: Date, limit: Int) throws -> [BanRow]

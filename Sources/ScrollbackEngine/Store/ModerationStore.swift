@@ -1,17 +1,12 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Read operations for blocks, mutes and webhook deliveries.
+/// Read operations for blocks and webhook deliveries.
 package protocol ModerationReader {
-    /// Returns whether `user` has blocked `other`.
-    func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool
     /// Returns the users that a user has blocked, ordered by ID.
     func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID]
     /// Returns the users who have blocked a user, ordered by ID.
     func blockers(of user: UserID, limit: Int) throws -> [UserID]
-
-    /// Returns a user's mute in a conversation; it may have expired.
-    func mute(of user: UserID, in conversation: Int64) throws -> Mute?
 
     /// Returns conversations with pending deliveries to a webhook, ordered by number.
     func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) throws -> [Int64]

@@ -181,7 +181,7 @@ struct ConversationTests {
         let group = group
         try harness.change { transaction in
             let late = AppendRequest(
-                conversation: group, sender: Caller(user: "alice"),
+                conversation: group, caller: Caller(user: "alice"),
                 submission: Submission(id: MessageID(high: 1, low: 2), content: .text("late")))
             _ = try transaction.append(late, permissions: .standard)
             try transaction.deleteConversation(group, by: EngineHarness.admin, permissions: .standard)
@@ -189,7 +189,7 @@ struct ConversationTests {
                 ChangeRequest(conversation: group, caller: EngineHarness.admin), .init(members: ["bob"]),
                 permissions: .standard)
             let new = AppendRequest(
-                conversation: group, sender: Caller(user: "bob"),
+                conversation: group, caller: Caller(user: "bob"),
                 submission: Submission(id: MessageID(high: 1, low: 3), content: .text("new")))
             _ = try transaction.append(new, permissions: .standard)
         }

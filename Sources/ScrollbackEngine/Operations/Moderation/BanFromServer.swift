@@ -42,7 +42,7 @@ extension BanFromServer: WriteOperation {
         try transaction.store.put(BanRow(conversation: BanRow.server, ban: ban))
         transaction.publish(.moderated(ModerationAct(.ban, of: user, by: context.caller.user)))
         try transaction.audit(.ban, by: context.caller, of: user)
-        transaction.publish(.accessRevoked(user, ban.refusal("this server", now: transaction.now.date)))
+        transaction.publish(.accessRevoked(user, ban.refusal(from: "this server", now: transaction.now.date)))
         return EmptyAnswer()
     }
 }
