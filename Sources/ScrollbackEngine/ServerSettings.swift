@@ -183,8 +183,10 @@ extension Engine {
         by caller: Caller, names: [String] = [], completion: @escaping Completion<ServerSettings>,
         _ change: @escaping @Sendable (inout ServerSettings) -> Void
     ) {
-        guard caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "Changing settings requires an administrator token.")))
+        do {
+            try caller.checkIsAdministrator("Changing settings")
+        } catch {
+            return completion(.failure(error))
         }
         // Built here, so that the writer thread does not wait for it.
         var preview = settings

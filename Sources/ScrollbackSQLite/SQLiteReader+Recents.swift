@@ -50,7 +50,7 @@ extension SQLiteReader {
     ) {
         let (number, time) = ($0.integer(), $0.timetoken())
         let place = RecentsPosition(isPinned: $0.flag(), time: time, number: number)
-        return RecentsCandidate(place: place, isMember: $0.flag(), isCommunityRoot: $0.flag())
+        return RecentsCandidate(position: place, isMember: $0.flag(), isCommunityRoot: $0.flag())
     }
 
     func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) throws -> [RecentsCandidate] {

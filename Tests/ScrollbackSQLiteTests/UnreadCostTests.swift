@@ -139,7 +139,7 @@ import Testing
             #expect(adjustments[partlyRead]?.mayBeMentioned == false)
             #expect(adjustments[partlyRead]?.uncounted(among: 1...3000) == 1)
             func candidates(_ filter: RecentsListFilter) throws -> Set<Int64> {
-                Set(try store.recentsCandidates(of: "alice", filter).map(\.place.number))
+                Set(try store.recentsCandidates(of: "alice", filter).map(\.position.number))
             }
             #expect(try candidates(.init()) == [unread, partlyRead, read])
             #expect(try candidates(.init(isUnread: true)) == [unread, partlyRead])

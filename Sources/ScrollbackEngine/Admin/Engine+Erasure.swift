@@ -2,7 +2,8 @@ import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Erases a user: bans them now, and removes their data in small steps between other writes.
+    /// Erases a user: refuses their requests from this call on, and removes their data in small steps between other
+    /// writes.
     ///
     /// If the erasure is already in progress, the result is that erasure.
     ///
@@ -12,7 +13,7 @@ extension Engine {
     package func erase(
         _ user: UserID, messages: ErasureRow.Messages, by caller: Caller
     ) async throws(ChatError) -> ErasureRow {
-        if let refusal = checkIsOther(user, caller, "Erasing users") { throw refusal }
+        try caller.checkMayAdminister(user, "Erasing users")
         let id = UUID()
         let new = ErasureRow(
             id: id, user: user, messages: messages, replacement: .erasedUser(), createdAt: clock())
@@ -69,7 +70,7 @@ extension Engine {
     ///
     /// - Throws: `forbidden`, `unknown-job`.
     package func erasure(_ number: Int64, by caller: Caller) throws -> ErasureRow {
-        guard caller.isAdmin else { throw ChatError(.forbidden, "Reading jobs requires an administrator token.") }
+        try caller.checkIsAdministrator("Reading jobs")
         guard let row = try store.read({ try $0.erasure(number) }) else {
             throw ChatError(.unknownJob, "Job \(number) does not exist.", parameter: "id")
         }
@@ -144,7 +145,7 @@ extension Engine {
     /// Runs one erasure to its end; each step stores its progress.
     package func runErasure(_ row: ErasureRow) async throws {
         try erasures.add(RegisteredErasure(row))
-        // After this, the log has all requests from before the user was banned.
+        // After this, the log has all requests that were accepted before the server began to refuse the user's.
         try await waitForSubmitted()
         var work = ErasureWork(row)
         while !work.row.hasEnded {

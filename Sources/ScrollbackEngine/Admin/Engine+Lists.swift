@@ -2,10 +2,6 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    private func checkIsAdmin(_ caller: Caller) throws(ChatError) {
-        guard caller.isAdmin else { throw ChatError(.forbidden, "This operation requires an administrator token.") }
-    }
-
     /// Returns users ordered by ID, with their state and active server ban.
     ///
     /// - Parameters:
@@ -18,13 +14,13 @@ extension Engine {
     package func users(
         prefix: String, state: UserState?, after: UserID?, limit: Int, by caller: Caller
     ) throws -> (users: [UserEntry], next: UserID?) {
-        try checkIsAdmin(caller)
+        try caller.checkIsAdministrator("This operation")
         try checkLimit(limit)
         let now = clock()
         return try store.read { store in
             let rows = try store.users(prefix: prefix, state: state, after: after, limit: limit + 1)
             let entries = try rows.prefix(limit).map { row in
-                let ban = row.isBanned ? try store.ban(of: row.profile.id, in: 0)?.ban : nil
+                let ban = row.isBanned ? try store.ban(of: row.profile.id, in: BanRow.server)?.ban : nil
                 return UserEntry(
                     profile: row.profile, state: row.state.name, ban: ban.flatMap { $0.isActive(at: now) ? $0 : nil })
             }
@@ -44,7 +40,7 @@ extension Engine {
     package func conversations(
         kind: ConversationKind?, prefix: String, after: ConversationID?, limit: Int, by caller: Caller
     ) throws -> (conversations: [ConversationEntry], next: ConversationID?) {
-        try checkIsAdmin(caller)
+        try caller.checkIsAdministrator("This operation")
         try checkLimit(limit)
         let kinds = kind.map { [$0] } ?? ConversationKind.allCases
         return try store.read { store in
@@ -72,7 +68,7 @@ extension Engine {
     package func conversations(
         of user: UserID, after: Int64, limit: Int, by caller: Caller
     ) throws -> (conversations: [ConversationEntry], next: Int64?) {
-        try checkIsAdmin(caller)
+        try caller.checkIsAdministrator("This operation")
         try checkLimit(limit)
         return try store.read { store in
             let rows = try store.memberships(of: user, after: after, limit: limit + 1)
@@ -93,7 +89,7 @@ extension Engine {
     package func connections(
         of user: UserID?, after: (user: UserID, device: String)?, limit: Int, by caller: Caller
     ) throws -> (connections: [ConnectionEntry], next: (user: UserID, device: String)?) {
-        try checkIsAdmin(caller)
+        try caller.checkIsAdministrator("This operation")
         try checkLimit(limit)
         var found: [ConnectionEntry] = []
         var first = user ?? after?.user
@@ -122,7 +118,7 @@ extension Engine {
     /// - Returns: The number of closed connections to this node. Those to other nodes are closed, too.
     /// - Throws: `forbidden`.
     package func closeConnections(of user: UserID, device: String?, by caller: Caller) throws -> Int {
-        try checkIsAdmin(caller)
+        try caller.checkIsAdministrator("This operation")
         let count = closeSessions(of: user, device: device)
         node?.send(.close(user, device: device))
         auditInBackground(.closeConnections, by: caller, of: user, detail: device)

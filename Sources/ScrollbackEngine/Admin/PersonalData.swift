@@ -79,7 +79,9 @@ package struct PersonalData: Sendable {
             stage = .drafts
             var records = try push(store)
             guard let row = try store.user(user) else { return records }
-            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban { records.insert(.ban(nil, ban), at: 0) }
+            if row.isBanned, let ban = try store.ban(of: user, in: BanRow.server)?.ban {
+                records.insert(.ban(nil, ban), at: 0)
+            }
             let lastSeen = try store.lastSeen(of: user)
             records.insert(
                 .profile(

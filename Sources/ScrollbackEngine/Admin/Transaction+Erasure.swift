@@ -69,12 +69,12 @@ extension Transaction {
         erasure.error = nil
         var blobs: Set<BlobID> = []
         switch step {
-        case .messages(let places, let number, let through):
-            erasure.messageCount += try detach(places, in: number, erasure, lowersUnread: lowersUnread)
+        case .messages(let seqs, let number, let through):
+            erasure.messageCount += try detach(seqs, in: number, erasure, lowersUnread: lowersUnread)
             erasure.throughSeq = through
         case .actions(let times, let number): try detachActions(times, in: number, erasure)
-        case .mentions(let places, let number): try replaceInMentions(at: places, in: number, erasure)
-        case .notices(let places, let number): try replaceInNotices(at: places, in: number, erasure)
+        case .mentions(let seqs, let number): try replaceInMentions(at: seqs, in: number, erasure)
+        case .notices(let seqs, let number): try replaceInNotices(at: seqs, in: number, erasure)
         case .keys(let ids, let number):
             for id in ids { try store.setSender(erasure.replacement, ofKey: id, in: number) }
         case .conversation(let number):
@@ -97,14 +97,14 @@ extension Transaction {
 
     /// Replaces the sender of messages, or replaces the messages with tombstones.
     private func detach(
-        _ places: [Seq], in number: Int64, _ erasure: ErasureRow, lowersUnread: Bool
+        _ seqs: [Seq], in number: Int64, _ erasure: ErasureRow, lowersUnread: Bool
     ) throws -> Int64 {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else {
             return 0
         }
         let seen = try visiblePositions(in: row)
         var count: Int64 = 0
-        for seq in places {
+        for seq in seqs {
             guard var message = try store.message(at: seq, in: number), message.sender == erasure.user else { continue }
             count += 1
             message.sender = erasure.replacement
@@ -175,10 +175,10 @@ extension Transaction {
     }
 
     /// Replaces the user's name in mentions.
-    private func replaceInMentions(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+    private func replaceInMentions(at seqs: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
         let seen = try visiblePositions(in: row)
-        for seq in places {
+        for seq in seqs {
             // A stored mention may exist without its message.
             try store.dropMention(of: erasure.user, at: seq, in: number)
             guard var message = try store.message(at: seq, in: number), let mentions = message.attributes.mentions,
@@ -193,10 +193,10 @@ extension Transaction {
     }
 
     /// Replaces the user's name in notices.
-    private func replaceInNotices(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+    private func replaceInNotices(at seqs: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
         let seen = try visiblePositions(in: row)
-        for seq in places {
+        for seq in seqs {
             guard var message = try store.message(at: seq, in: number) else { continue }
             message.rename(erasure.user, to: erasure.replacement)
             try change(&message, in: &row, ifIn: seen)
@@ -267,7 +267,7 @@ extension Transaction {
         try store.dropDrafts(in: .direct(user))
         try store.dropScheduled(in: .direct(user))
         try store.dropIncomingWebhooks(to: .direct(user))
-        try store.dropBan(of: user, in: 0)
+        try store.dropBan(of: user, in: BanRow.server)
         try store.renameAuditUser(user, to: erasure.replacement)
         guard var row = try store.user(user) else { return }
         row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)

@@ -9,8 +9,10 @@ extension Engine {
     package func signalTyping(in id: ConversationID, isTyping: Bool, by caller: Caller) throws {
         let name = id.logID.absolute(for: caller.user)
         let excluded: Set<UserID>? = try store.read { store in
-            // A direct conversation without messages has no subscribers yet.
-            guard try checkMaySend(in: name, by: caller, store) != nil else { return nil }
+            // A direct conversation that the caller has not joined yet has no subscribers for them.
+            guard let row = try store.checkMaySend(to: name, by: caller, permissions: permissions, now: clock()),
+                try !store.isMissingParticipant(caller.user, in: row)
+            else { return nil }
             return Set(try store.blockers(of: caller.user, limit: Self.maximumBlockers)).union([caller.user])
         }
         if let excluded {

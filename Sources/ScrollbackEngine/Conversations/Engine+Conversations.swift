@@ -238,23 +238,17 @@ extension Engine {
         let summary = try access.summary(for: user, in: store)
         let receipt = try peerReceipt(of: access, for: user, in: store)
         var last = try lastMessage(of: access, in: store)
-        var recentTime = last?.timetoken ?? access.activeTimeIfEmpty
-        if let member = access.member, member.newDeviceFloor > 0,
-            last?.seq ?? access.state.head <= member.newDeviceFloor
-        {
-            // This conversation is excluded from new devices up to `newDeviceFloor`. Devices that already have it keep
-            // showing it; others receive it only if it is unread or pinned.
-            last = nil
-            let hasUnread = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
-            if !hasUnread, !summary.isPinned { recentTime = nil }
-        }
-        return ConversationHead(
+        let recentTime = last?.timetoken ?? access.activeTimeIfEmpty
+        let newDeviceFloor = access.member?.newDeviceFloor ?? 0
+        let isExcluded = newDeviceFloor > 0 && last?.seq ?? access.state.head <= newDeviceFloor
+        if isExcluded { last = nil }
+        var head = ConversationHead(
             conversation: name, name: access.name, avatar: access.avatar, state: access.state, unread: summary.unread,
             mentions: summary.mentions, readSeq: summary.readSeq,
             lastMessage: try last.map { try access.message($0, in: store) }, isMuted: summary.isMuted,
             notifications: summary.notifications, isPinned: summary.isPinned, isMarkedUnread: summary.isMarkedUnread,
             removedSeq: summary.removedSeq,
-            newDeviceFloor: access.member?.newDeviceFloor ?? 0,
+            newDeviceFloor: newDeviceFloor,
             recentTime: row.id.kind.traits.hasRecents ? recentTime : nil,
             isMember: access.role != nil,
             lastCommit: row.lastCommit, userRev: summary.userRev,
@@ -262,6 +256,10 @@ extension Engine {
             mute: try mute(of: user, in: access.restrictingConversations, store),
             peerReadSeq: receipt.readSeq, peerDeliveredSeq: receipt.deliveredSeq,
             hasDeliveryReceipts: try hasDeliveryReceipts(access, in: store))
+        // This conversation is excluded from new devices up to `newDeviceFloor`. Devices that already have it keep
+        // showing it; others receive it only if it is unread or pinned.
+        if isExcluded, !head.hasUnread, !head.isPinned { head.recentTime = nil }
+        return head
     }
 
     /// Returns the newest visible message that recents don't skip, or the newest visible message if none is within
@@ -285,9 +283,9 @@ extension Engine {
     }
 
     /// Returns the mute that lasts longest of a user's active mutes in these conversations, or `nil` if there is none.
-    private func mute(of user: UserID, in places: [ConversationRow], _ store: any StoreReader) throws -> Mute? {
+    private func mute(of user: UserID, in conversations: [ConversationRow], _ store: any StoreReader) throws -> Mute? {
         let now = clock()
-        return try places.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }
+        return try conversations.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }
             .filter { $0.isActive(at: now) }.max { $0.end < $1.end }
     }
 }

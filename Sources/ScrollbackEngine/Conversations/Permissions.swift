@@ -74,6 +74,22 @@ package struct Permissions: Hashable, Sendable {
         set { cells[action, default: [:]][kind] = newValue }
     }
 
+    /// Returns whether a role is high enough to mute, remove or ban a user, besides the permission to do so.
+    ///
+    /// Mutes and removals need a role that is not below the user's. Bans need a higher one. Users without a role in the
+    /// conversation can be muted and banned, and a caller without a role counts as a member. Administrators can act on
+    /// all users.
+    ///
+    /// - Parameters:
+    ///   - action: `mute`, `removeMember` or `ban`.
+    ///   - target: The role of the user to act on; `nil` if the user is not a member.
+    ///   - role: The caller's role; `nil` if the caller is not a member.
+    static func allows(_ action: Permission, onUserWith target: Role?, as role: Role?, isAdmin: Bool) -> Bool {
+        guard !isAdmin, let target else { return true }
+        let role = role ?? .member
+        return action == .ban ? role > target : role >= target
+    }
+
     /// The default permissions.
     package static let standard = Permissions(cells: [
         .create: [.direct: .anyone, .group: .anyone, .community: .admin, .room: .admin, .system: .admin],

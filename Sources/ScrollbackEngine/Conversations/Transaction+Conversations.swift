@@ -34,10 +34,7 @@ extension Transaction {
     ///
     /// This is the case if it has no messages and exists only because the other user changed their settings in it.
     func isNotStarted(_ row: ConversationRow, for user: UserID) throws -> Bool {
-        guard row.flags.contains(.missingParticipant), row.head == 0, row.id.namedUsers.contains(user) else {
-            return false
-        }
-        return try member(user, of: row.number)?.standing != .member
+        try row.head == 0 && isMissingParticipant(user, in: row)
     }
 
     /// Adds the missing users of a direct conversation as members who can't see earlier messages.
@@ -86,57 +83,21 @@ extension Transaction {
         let digest = request.digest("settings", settings.digestText, exists.map { "\($0)" } ?? "")
         if let known, let change = try previousChange(request, digest, in: known) { return change.answer == 1 }
         var row: ConversationRow
-        var growth = Growth(messageBytes: settings.storedBytes)
         if let known, !isNew, try canSee(known, caller, permissions: permissions) {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
             guard exists != false else {
                 throw ChatError(.conflict, "The conversation \(id) exists already.", parameter: "conversation")
             }
+            let growth = Growth(messageBytes: settings.storedBytes)
             try checkGrowth(growth, by: caller)
+            try recordGrowth(growth, by: caller)
             row = known
         } else {
-            guard exists != true else { throw Access.unknown(id) }
-            try checkMayCreate(id, by: caller, permissions: permissions)
-            try check(settings, for: id, by: caller)
-            growth[.groups] = id.kind.traits.membership == .named ? 0 : 1
-            let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
-            growth[.members] = Int64(others.count)
-            try checkGrowth(growth, by: caller)
-            guard isNew else {
-                // The name is taken, and only this error shows it. Each attempt counts as a creation does, so that
-                // users can't try many names.
-                try recordGrowth(Growth(groups: growth[.groups]), by: caller)
-                throw Access.unknown(id)
-            }
-            if let known {
-                row = try addMissingParticipants(caller.user, to: known)
-            } else {
-                row = id.kind.traits.membership == .named ? try createNamed(id, by: caller.user) : try makeLog(id)
-            }
+            guard exists != true else { throw Access.unknown }
+            row = try create(id, settings, isFree: isNew, by: caller, permissions: permissions)
         }
-        try recordGrowth(growth, by: caller)
         let old = row
-        row.name = row.name.changed(to: settings.name)
-        row.avatar = row.avatar.changed(to: settings.avatar)
-        row.metadata = settings.metadata ?? row.metadata
-        if row.name != old.name || row.avatar != old.avatar { row.namedAt = now }
-        if let isPrivate = settings.isPrivate, isPrivate != row.isPrivate {
-            row.isPrivate = isPrivate
-            if !isNew {
-                row.view += 1
-                if isPrivate { publish(.madePrivate(id, members: try visibleHistory(ofMembersOf: row))) }
-            }
-        }
-        if let visibility = settings.visibility, visibility != row.visibility {
-            row.visibility = visibility
-            if !isNew {
-                row.view += 1
-                if visibility == .sinceJoin { publish(.visibilityReduced(id, head: row.head)) }
-            }
-        }
-        row.retention = settings.retention.applied(to: row.retention.map { RetentionPolicy(stored: $0) })?.stored
-        row.isFrozen = settings.isFrozen ?? row.isFrozen
-        row.capacity = settings.capacity.applied(to: row.capacity.map { Int($0) }).map { Int64($0) }
+        try apply(settings, to: &row, isNew: isNew)
         if request.operation != nil {
             // The entry of the change log covers no message, so clients don't see a change of the history.
             _ = try recordChange(
@@ -158,6 +119,59 @@ extension Transaction {
             }
         }
         return isNew
+    }
+
+    /// Creates a conversation after all checks, without its settings and the members that they name.
+    ///
+    /// - Parameter isFree: Whether no other conversation has the name, from the caller's point of view.
+    private func create(
+        _ id: ConversationID, _ settings: ConversationSettings, isFree: Bool, by caller: Caller,
+        permissions: Permissions
+    ) throws -> ConversationRow {
+        try checkMayCreate(id, by: caller, permissions: permissions)
+        try check(settings, for: id, by: caller)
+        let isNamed = id.kind.traits.membership == .named
+        let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
+        let growth = Growth(
+            groups: isNamed ? 0 : 1, members: Int64(others.count), messageBytes: settings.storedBytes)
+        try checkGrowth(growth, by: caller)
+        guard isFree else {
+            // The name is taken, and only this error shows it. Each attempt counts as a creation does, so that users
+            // can't try many names.
+            try recordGrowth(Growth(groups: growth[.groups]), by: caller)
+            throw Access.unknown
+        }
+        try recordGrowth(growth, by: caller)
+        if let known = try conversation(id), !known.isDeleted {
+            return try addMissingParticipants(caller.user, to: known)
+        }
+        return isNamed ? try createNamed(id, by: caller.user) : try makeLog(id)
+    }
+
+    /// Changes a conversation's row, and publishes the events for members who see less of an existing conversation.
+    private func apply(_ settings: ConversationSettings, to row: inout ConversationRow, isNew: Bool) throws {
+        let old = row
+        row.name = row.name.changed(to: settings.name)
+        row.avatar = row.avatar.changed(to: settings.avatar)
+        row.metadata = settings.metadata ?? row.metadata
+        if row.name != old.name || row.avatar != old.avatar { row.namedAt = now }
+        if let isPrivate = settings.isPrivate, isPrivate != row.isPrivate {
+            row.isPrivate = isPrivate
+            if !isNew {
+                row.view += 1
+                if isPrivate { publish(.madePrivate(row.id, members: try visibleHistory(ofMembersOf: row))) }
+            }
+        }
+        if let visibility = settings.visibility, visibility != row.visibility {
+            row.visibility = visibility
+            if !isNew {
+                row.view += 1
+                if visibility == .sinceJoin { publish(.visibilityReduced(row.id, head: row.head)) }
+            }
+        }
+        row.retention = settings.retention.applied(to: row.retention.map { RetentionPolicy(stored: $0) })?.stored
+        row.isFrozen = settings.isFrozen ?? row.isFrozen
+        row.capacity = settings.capacity.applied(to: row.capacity.map { Int($0) }).map { Int64($0) }
     }
 
     /// Returns the members on a conversation's own list, each with the sequence number above which the member can see

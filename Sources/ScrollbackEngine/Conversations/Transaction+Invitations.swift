@@ -16,7 +16,7 @@ extension Transaction {
             throw ChatError(.conflict, "\(user) is already a member of \(id).", parameter: "user")
         }
         try checkIsNotErased(user)
-        try checkIsNotBanned(user, from: row, shownTo: caller.user)
+        try checkIsNotBanned(user, from: row, now: now.date, shownTo: caller.user)
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
@@ -90,7 +90,7 @@ extension Transaction {
         guard user == caller.user, let row = try conversation(id), !row.isDeleted, row.supportsInvitations,
             try openInvitation(of: user, to: row) != nil, try member(user, of: row.number)?.standing != .member
         else { return false }
-        try checkIsNotBanned(user, from: row)
+        try checkIsNotBanned(user, from: row, now: now.date)
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }

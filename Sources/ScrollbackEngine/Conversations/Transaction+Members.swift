@@ -39,7 +39,7 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try checkIsNotBanned(user, from: row, shownTo: caller.user)
+        try checkIsNotBanned(user, from: row, now: now.date, shownTo: caller.user)
         try checkMayAdd(user, to: row, by: caller)
         // Users may join themselves however many users they have added.
         let growth = Growth(members: user == caller.user ? 0 : 1, messageBytes: Self.rowBytes)
@@ -84,7 +84,10 @@ extension Transaction {
         try permissions.require(
             isLeaving ? .leave : .removeMember, in: id, as: callerRole, by: caller,
             to: isLeaving ? "leave" : "remove members")
-        guard isLeaving || caller.isAdmin || targetRole <= callerRole ?? .member else {
+        guard
+            isLeaving
+                || Permissions.allows(.removeMember, onUserWith: targetRole, as: callerRole, isAdmin: caller.isAdmin)
+        else {
             throw ChatError(.forbidden, "In \(id), you can remove only members whose role is not above yours.")
         }
         if id.isCommunityRoot { try removeFromChannels(user, of: id, by: caller.user) }

@@ -11,7 +11,7 @@ extension Transaction {
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         guard let row = try conversation(id), !row.isDeleted, try canSee(row, caller, permissions: permissions) else {
-            throw Access.unknown(id)
+            throw Access.unknown
         }
         return row
     }
@@ -24,32 +24,5 @@ extension Transaction {
         let required = permissions[.read, row.id.kind]
         return try required.isMet(by: role(of: caller.user, in: row), isAdmin: caller.isAdmin)
             || required == .member && isOrWasMember(caller.user, in: row)
-    }
-
-    /// Returns whether a user is or was a member.
-    ///
-    /// For former members of a community, a public channel that was created later does not exist.
-    func isOrWasMember(_ user: UserID, in row: ConversationRow) throws -> Bool {
-        if let member = try member(user, of: row.number), member.standing != .reader { return true }
-        guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community),
-            let membership = try member(user, of: outer.number)
-        else { return false }
-        guard membership.standing != .member, let end = try store.spans(of: user, in: outer.number).last?.left else {
-            return true
-        }
-        return row.createdAt <= Timetoken(span: end).date
-    }
-
-    /// Returns a user's current role, or `nil` if they are not a member.
-    func role(of user: UserID, in row: ConversationRow) throws -> Role? {
-        let own = try member(user, of: row.number)
-        guard row.id.kind == .community, !row.id.isCommunityRoot else {
-            return own?.standing == .member ? own?.role : nil
-        }
-        guard let community = try conversation(.community(row.id.target)), !community.isDeleted,
-            let outer = try member(user, of: community.number), outer.standing == .member
-        else { return nil }
-        guard row.isPrivate else { return outer.role }
-        return own?.standing == .member ? own.map { max($0.role, outer.role) } : nil
     }
 }

@@ -57,8 +57,7 @@ extension Transaction {
             // Administrators can see conversations without being a member.
             throw ChatError(.notMember, "Only members of \(id) have their own state there.")
         }
-        var known = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if known.standing == .reader { known.joinCountedIndex = access.unreadBase.countedIndex }
+        let known = memberForChange(access)
         var member = known
         let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
         try apply(change, to: &member, access, next)
@@ -83,7 +82,7 @@ extension Transaction {
     ) throws {
         switch change {
         case .read(let seq, let epoch, let userRev):
-            try checkPlace(EpochPosition(seq: seq, epoch: epoch), access)
+            try checkPosition(EpochPosition(seq: seq, epoch: epoch), access)
             try read(through: seq, &member, access)
             // If the reader did not know of the mark, it was set after they read, and stays.
             if member.isMarkedUnread, userRev.map({ member.markedRev <= $0 }) ?? true { member.isMarkedUnread = false }
@@ -95,15 +94,15 @@ extension Transaction {
         case .settings(let isMuted, let isPinned):
             member.mutesPushes = isMuted ?? member.mutesPushes
             member.isPinned = isPinned ?? member.isPinned
-        case .removeRecent(let place, let excludesFromNewDevices):
-            try place.map { try checkPlace($0, access) }
-            let seq = place?.seq ?? access.state.head
+        case .removeRecent(let position, let excludesFromNewDevices):
+            try position.map { try checkPosition($0, access) }
+            let seq = position?.seq ?? access.state.head
             member.removedSeq = max(member.removedSeq, seq)
             if excludesFromNewDevices { member.newDeviceFloor = max(member.newDeviceFloor, seq) }
         case .addRecent: member.removedSeq = 0
-        case .excludeFromNewDevices(let place):
-            try place.map { try checkPlace($0, access) }
-            member.newDeviceFloor = max(member.newDeviceFloor, place?.seq ?? access.state.head)
+        case .excludeFromNewDevices(let position):
+            try position.map { try checkPosition($0, access) }
+            member.newDeviceFloor = max(member.newDeviceFloor, position?.seq ?? access.state.head)
         }
     }
 
@@ -112,24 +111,33 @@ extension Transaction {
         guard seq > member.readSeq else { return }
         let row = access.conversation
         member.readSeq = seq
-        member.readCountedIndex = try max(member.readCountedIndex, countedIndex(at: seq, in: row))
+        member.readCountedIndex = try max(member.readCountedIndex, store.countedIndex(at: seq, in: row))
         try store.dropBits(
             .uncounted(member.user), of: row.number, below: BitBlock.index(of: member.readCountedIndex + 1))
     }
 
-    /// Returns the counted index at a sequence number.
-    func countedIndex(at seq: Seq, in row: ConversationRow) throws -> Int64 {
-        try store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex
+    /// Returns the reader's membership row, or a new row for a user who has none in the conversation.
+    ///
+    /// A row without a membership, such as that of a member of a public channel, gets the counted index at or below
+    /// which nothing is unread. Without it, the stored row would make earlier messages unread.
+    func memberForChange(_ access: Access) -> MemberRow {
+        var member =
+            access.member
+            ?? MemberRow(conversation: access.conversation.number, user: access.reader, standing: .reader)
+        if member.standing == .reader { member.joinCountedIndex = access.unreadBase.countedIndex }
+        return member
     }
 
     /// Checks that a position is in the log that the caller sees.
-    func checkPlace(_ place: EpochPosition, _ access: Access) throws {
-        guard place.epoch == access.state.epoch else {
+    ///
+    /// - Throws: `epoch-changed`; `invalid-parameter` for a sequence number above the newest one that the caller sees.
+    func checkPosition(_ position: EpochPosition, _ access: Access) throws {
+        guard position.epoch == access.state.epoch else {
             throw ChatError(
                 .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",
                 parameter: "epoch")
         }
-        guard (0...access.state.head).contains(place.seq) else {
+        guard (0...access.state.head).contains(position.seq) else {
             throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest one you can see")
         }
     }

@@ -46,7 +46,7 @@ extension Engine {
             // A new device starts with the top of the list of recents, for which all conversations are loaded.
             let isTop = isFirst && cursor.isNew && candidates.count > limit
             if isTop {
-                candidates.sort { $0.place > $1.place }
+                candidates.sort { $0.recentsPosition > $1.recentsPosition }
             } else {
                 // Conversations of one commit share its number, so their own number orders them.
                 candidates.sort { ($0.lastCommit, $0.number) > ($1.lastCommit, $1.number) }
@@ -86,7 +86,11 @@ extension Engine {
                 cursor = SyncCursor(generation: generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
             } else {
                 let last = candidates[count - 1]
-                if isTop { pass.top = last.place } else { (pass.below, pass.number) = (last.lastCommit, last.number) }
+                if isTop {
+                    pass.top = last.recentsPosition
+                } else {
+                    (pass.below, pass.number) = (last.lastCommit, last.number)
+                }
                 cursor.pass = pass
             }
             window.cursor = cursor.text
@@ -299,7 +303,7 @@ private struct SyncCursor {
 
         func isPending(_ row: MembershipSummary) -> Bool {
             row.lastCommit <= lastCommit && (row.lastCommit, row.number) < (below, number)
-                && top.map { row.place < $0 } ?? true
+                && top.map { row.recentsPosition < $0 } ?? true
         }
     }
 

@@ -45,4 +45,14 @@ extension StoreReader {
         let deletedRange = try deletedRanges(of: nil, in: conversation.number).first { $0.places.contains(place + 1) }
         return deletedRange?.places.upperBound ?? place
     }
+
+    /// Returns the counted index at a sequence number, or at the next lower existing message if that one was removed.
+    ///
+    /// The result is never below the counted index at the retention floor.
+    func countedIndex(at seq: Seq, in row: ConversationRow) throws -> Int64 {
+        if seq >= row.head { return row.countedIndex }
+        if seq < row.firstSeq { return row.floorCountedIndex }
+        let known = try position(atOrBelow: seq, in: row.number)?.countedIndex
+        return max(row.floorCountedIndex, known ?? row.floorCountedIndex)
+    }
 }

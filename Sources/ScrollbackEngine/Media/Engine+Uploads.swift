@@ -103,7 +103,8 @@ extension Engine {
     private func admit(_ row: UploadRow, isResumable: Bool, by caller: Caller) async throws(ChatError) -> MediaRow? {
         let limit = settings.openUploads
         return try await submit(for: WorkOwner(caller)) { [permissions, transfers, mediaCounts] transaction in
-            _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
+            _ = try transaction.checkMaySend(
+                to: row.conversation, by: caller, permissions: permissions, now: transaction.now.date)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
             // Uploads count when they end. Until then, they occupy what is left of the quota.
             let open = try transaction.store.openUploadBytes(of: caller.user)
@@ -197,7 +198,8 @@ extension Engine {
     /// - Returns: The existing row with the same ID, if any. If two uploads create the same file, the first creates the
     ///   row.
     func insertFile(_ media: MediaRow, by caller: Caller, in transaction: Transaction) throws -> MediaRow? {
-        _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: permissions)
+        _ = try transaction.checkMaySend(
+            to: media.conversation, by: caller, permissions: permissions, now: transaction.now.date)
         if let known = try transaction.file(media.id, ownedBy: media.owner) { return known }
         let growth = Growth(fileBytes: media.size)
         try transaction.checkGrowth(growth, by: caller)

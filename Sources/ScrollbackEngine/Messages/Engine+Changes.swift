@@ -218,19 +218,19 @@ extension Engine {
             let number = access.conversation.number
             // A page of a former member ends after the pins that they see. Its cursor must not reveal a later pin.
             let isFormer = access.end != nil
-            let places = try store.pins(in: number, below: seq, limit: isFormer ? Transaction.maximumPins : limit)
+            let pins = try store.pins(in: number, below: seq, limit: isFormer ? Transaction.maximumPins : limit)
             var answer = ListPins.Answer(
-                messages: [], rev: access.state.rev, next: !isFormer && places.count == limit ? places.last : nil)
+                messages: [], rev: access.state.rev, next: !isFormer && pins.count == limit ? pins.last : nil)
             var bytes = 0
-            for place in places {
-                guard access.visible.contains(place), let row = try store.message(at: place, in: number) else {
+            for pin in pins {
+                guard access.visible.contains(pin), let row = try store.message(at: pin, in: number) else {
                     continue
                 }
                 let message = try access.message(row, in: store)
                 // A message can have been pinned after the membership of a former member ended.
                 guard message.isPinned else { continue }
                 if bytes >= ResponseBudget.answerBytes || answer.messages.count == limit {
-                    answer.next = place + 1
+                    answer.next = pin + 1
                     break
                 }
                 answer.messages.append(message)

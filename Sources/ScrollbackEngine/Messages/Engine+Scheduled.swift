@@ -58,7 +58,7 @@ extension Engine {
         let submission: Submission
         do {
             // Revoked tokens do not matter, because none is presented.
-            try checkMayConnect(row.user, issuedAt: .distantFuture)
+            try checkAccount(of: row.user)
             submission = try row.submission()
         } catch {
             throw error as? ChatError ?? ChatError(.internalError, "The store can't be read.", cause: error)
@@ -71,7 +71,7 @@ extension Engine {
                 filterRequest, by: caller, origin: nil, refuse: { continuation.resume(returning: .failure($0)) }
             ) { [self] filterResult in
                 let append = AppendRequest(
-                    conversation: id, sender: caller, submission: submission, filterResult: filterResult)
+                    conversation: id, caller: caller, submission: submission, filterResult: filterResult)
                 commits.submit(
                     for: WorkOwner(caller), about: [append.footprint],
                     { [permissions, erasing, mentionLimiter] in

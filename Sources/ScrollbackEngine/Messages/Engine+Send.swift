@@ -20,7 +20,7 @@ extension Engine {
         moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
             [self] filterResult in
             let append = AppendRequest(
-                conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
+                conversation: log, caller: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.commits.submit(
                 for: WorkOwner(caller), about: [append.footprint],
                 { [permissions, erasing, mentionLimiter] in

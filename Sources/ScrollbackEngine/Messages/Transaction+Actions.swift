@@ -23,7 +23,7 @@ extension Transaction {
         try permissions.require(
             isPin ? .pin : .act, in: row.id, as: subject.access.role, by: request.caller,
             to: isPin ? "pin messages" : "add actions")
-        try checkMayWrite(request.caller, in: row, role: subject.access.role)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role, now: now.date)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "You can't add an action to a deleted message.", parameter: "id")
         }

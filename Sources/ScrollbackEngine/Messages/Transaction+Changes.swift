@@ -114,18 +114,36 @@ extension Transaction {
                 HeadAnnouncement(row, generation: generation),
                 notifiesCommunity: notifiesCommunity(row)))
     }
+}
 
-    /// Checks that the caller may change a message, as its sender or by their role.
+extension Access {
+    /// Checks that the reader may edit a message, as its sender or by their role.
+    ///
+    /// - Parameter caller: The reader, with the rights of their token.
+    /// - Throws: `forbidden`.
+    func checkMayEdit(_ message: MessageRow, by caller: Caller, permissions: Permissions) throws(ChatError) {
+        try check(.editOwn, orForOthers: .editOthers, message, by: caller, permissions, to: "edit this message")
+    }
+
+    /// Checks that the reader may delete a message, as its sender or by their role.
+    ///
+    /// - Parameter caller: The reader, with the rights of their token.
+    /// - Throws: `forbidden`.
+    func checkMayDelete(_ message: MessageRow, by caller: Caller, permissions: Permissions) throws(ChatError) {
+        try check(
+            .recall, orForOthers: .deleteOthers, message, by: caller, permissions, to: "delete message \(message.id)")
+    }
+
+    /// Checks a permission for the reader's own messages, or another one for those of others.
     ///
     /// Notices about a user's actions don't count as the user's own messages.
     ///
     /// - Parameter what: A verb phrase for the error message, such as "edit this message".
-    func requirePermission(
-        _ own: Permission, orForOthers others: Permission, _ message: MessageRow, of subject: Subject,
-        _ request: ChangeRequest,
-        permissions: Permissions, to what: String
-    ) throws {
-        let action = message.sender == request.caller.user && !message.isNotice ? own : others
-        try permissions.require(action, in: subject.row.id, as: subject.access.role, by: request.caller, to: what)
+    private func check(
+        _ own: Permission, orForOthers others: Permission, _ message: MessageRow, by caller: Caller,
+        _ permissions: Permissions, to what: String
+    ) throws(ChatError) {
+        let action = message.sender == caller.user && !message.isNotice ? own : others
+        try permissions.require(action, in: conversation.id, as: role, by: caller, to: what)
     }
 }

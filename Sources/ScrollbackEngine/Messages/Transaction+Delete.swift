@@ -17,9 +17,7 @@ extension Transaction {
         for id in Set(ids) {
             guard let message = try store.message(id, in: row.number), subject.access.visible.contains(message.seq)
             else { continue }
-            try requirePermission(
-                .recall, orForOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
-                to: "delete message \(id)")
+            try subject.access.checkMayDelete(message, by: request.caller, permissions: permissions)
             found.append(message)
         }
         var deleted = 0
@@ -67,32 +65,20 @@ extension Transaction {
     // MARK: Hiding
 
     /// Hides sequence numbers from one user, and excludes their messages from the user's unread count.
-    func hide(_ places: [SeqRange], _ subject: inout Subject, by user: UserID) throws {
-        guard !places.isEmpty else { return }
+    func hide(_ ranges: [SeqRange], _ subject: Subject, by user: UserID) throws {
+        guard !ranges.isEmpty else { return }
         let row = subject.row
-        var member =
-            try self.member(user, of: row.number)
-            ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinCountedIndex = subject.access.unreadBase.countedIndex }
+        var member = memberForChange(subject.access)
         member.userRev = try advanceRev(of: user, by: user)
         member.hasDeletedRanges = true
-        for places in places {
-            let before = try number(at: places.lowerBound - 1, in: row)
-            let last = try number(at: places.upperBound, in: row)
+        for range in ranges {
+            let before = try store.countedIndex(at: range.lowerBound - 1, in: row)
+            let last = try store.countedIndex(at: range.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .uncounted(user), of: row.number) }
         }
-        try insert(places.map { DeletedRangeRow($0, userRev: member.userRev) }, of: user, in: row.number)
+        try insert(ranges.map { DeletedRangeRow($0, userRev: member.userRev) }, of: user, in: row.number)
         put(member)
         try flush()
-    }
-
-    /// Returns the counted index at a sequence number, or at the next lower existing message if that one was removed.
-    func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
-        if seq >= row.head { return row.countedIndex }
-        if seq < row.firstSeq { return row.floorCountedIndex }
-        return try max(
-            row.floorCountedIndex, store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex
-        )
     }
 
     /// Adds deleted ranges, and merges each with the ranges that it touches or overlaps.

@@ -17,10 +17,8 @@ extension Transaction {
         // A retry returns the current message, if the caller can still see it.
         if try previousChange(request, digest, in: row) != nil { return try message(id, of: subject) }
         var message = try message(id, of: subject)
-        try requirePermission(
-            .editOwn, orForOthers: .editOthers, message, of: subject, request, permissions: permissions,
-            to: "edit this message")
-        try checkMayWrite(request.caller, in: row, role: subject.access.role)
+        try subject.access.checkMayEdit(message, by: request.caller, permissions: permissions)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role, now: now.date)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "You can't edit a deleted message.", parameter: "id")
         }

@@ -16,9 +16,8 @@ extension Transaction {
         let submission = Submission(
             id: MessageID(at: now.date, using: &generator), content: .notice(notice, by: user), attributes: .init())
         let append = AppendRequest(
-            conversation: id, sender: Caller(user: user, isAdmin: true), submission: submission)
-        let message = try insert(
-            submission, of: append, at: timetoken(after: row.timetoken), in: &row, permissions: .standard)
+            conversation: id, caller: Caller(user: user, isAdmin: true), submission: submission)
+        let message = try insert(append, at: timetoken(after: row.timetoken), in: &row, permissions: .standard)
         try excludeOwnFromUnread(message, by: user, in: row, countBefore: message.countedIndex)
         row = try put(row)
         publish(

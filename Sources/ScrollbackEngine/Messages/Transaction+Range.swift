@@ -92,8 +92,8 @@ extension Transaction {
         if deletedRange.lowerBound <= row.firstSeq {
             try raiseFloor(of: &row, through: deletedRange.upperBound)
         } else {
-            let before = try number(at: deletedRange.lowerBound - 1, in: row)
-            let last = try number(at: deletedRange.upperBound, in: row)
+            let before = try store.countedIndex(at: deletedRange.lowerBound - 1, in: row)
+            let last = try store.countedIndex(at: deletedRange.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
             try insert([DeletedRangeRow(deletedRange, holdsMessages: true)], of: nil, in: row.number)
             row.hasDeletedRanges = true
@@ -118,12 +118,12 @@ extension Transaction {
     }
 
     /// Returns how many undeleted messages a set of ranges has, computed from ranges and bit sets without reading rows.
-    func messageCount(in places: SeqRangeSet, of row: ConversationRow) throws -> Int64 {
-        var places = places
+    func messageCount(in seqs: SeqRangeSet, of row: ConversationRow) throws -> Int64 {
+        var seqs = seqs
         if row.hasDeletedRanges {
-            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { places.remove(deletedRange.places) }
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { seqs.remove(deletedRange.places) }
         }
-        return try store.messageCount(in: places, of: row.number)
+        return try store.messageCount(in: seqs, of: row.number)
     }
 
     // MARK: Retention
@@ -202,9 +202,9 @@ extension Transaction {
 
 extension StoreReader {
     /// Returns how many messages in a set of ranges were not deleted; the ranges must not include deleted ranges.
-    func messageCount(in places: SeqRangeSet, of conversation: Int64) throws -> Int64 {
-        var count = places.count
-        for range in places.ranges { count -= try self.count(.deleted, in: range, of: conversation) }
+    func messageCount(in seqs: SeqRangeSet, of conversation: Int64) throws -> Int64 {
+        var count = seqs.count
+        for range in seqs.ranges { count -= try self.count(.deleted, in: range, of: conversation) }
         return count
     }
 }

@@ -32,7 +32,7 @@ extension Transaction {
         // A retry whose message was cancelled in the meantime.
         if try store.cancelledDigest(of: message.id, of: user) == message.digest { return }
         try submission.content.checkIsNotEvent(byAdmin: false)
-        _ = try checkSending(to: id, by: sender, permissions: permissions)
+        _ = try checkMaySend(to: id, by: sender, permissions: permissions, now: now.date)
         let files = try checkedFiles(
             of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
         try space.check()

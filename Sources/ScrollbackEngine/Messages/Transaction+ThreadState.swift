@@ -25,11 +25,12 @@ extension Transaction {
         let known = try store.threadState(of: caller.user, in: thread, of: row.number)
         var state = known ?? ThreadStateRow(thread: thread)
         if let isFollowed = change.isFollowed { state.following = isFollowed ? .followed : .unfollowed }
-        if let place = change.read {
-            try checkPlace(place, access)
-            if place.seq > state.readSeq {
-                state.readSeq = place.seq
-                state.readCountedIndex = try max(state.readCountedIndex, countedIndex(at: place.seq, in: row))
+        if let position = change.read {
+            try checkPosition(position, access)
+            if position.seq > state.readSeq {
+                state.readSeq = position.seq
+                state.readCountedIndex = try max(
+                    state.readCountedIndex, store.countedIndex(at: position.seq, in: row))
             }
         }
         guard state != known else { return try ThreadCounts(for: access, in: store).state(of: thread) }

@@ -87,11 +87,11 @@ extension Transaction {
     private func newestReply(in thread: MessageID, besides reply: MessageRow, of row: ConversationRow) throws
         -> Timetoken?
     {
-        var places = SeqRangeSet([row.firstSeq...row.head])
+        var seqs = SeqRangeSet([row.firstSeq...row.head])
         if row.hasDeletedRanges {
-            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { places.remove(deletedRange.places) }
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { seqs.remove(deletedRange.places) }
         }
-        for range in places.ranges.reversed() {
+        for range in seqs.ranges.reversed() {
             var top = range.upperBound
             while top >= range.lowerBound {
                 let some = try store.messages(

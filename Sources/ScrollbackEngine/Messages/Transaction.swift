@@ -144,7 +144,7 @@ package final class Transaction {
         changedMembers.insert(key)
     }
 
-    /// Deletes all data of a user in a conversation, except their messages.
+    /// Deletes all data of a user in a conversation, except their messages and actions.
     package func forget(_ user: UserID, in conversation: Int64) throws {
         try flush()
         try store.forget(user, in: conversation)

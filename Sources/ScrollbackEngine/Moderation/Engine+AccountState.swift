@@ -2,25 +2,36 @@ package import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Checks that a user may use a token that was issued at a given time.
-    ///
-    /// The check reads the user's row, and the ban only if the row is flagged as banned.
+    /// Checks that a user may use the server with a token that was issued at a given time.
     ///
     /// - Parameters:
     ///   - user: The user the token was issued for.
     ///   - issuedAt: When the token was issued.
-    /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`; `token-revoked` if
-    ///   the user's tokens were revoked at or after `issuedAt`.
-    package func checkMayConnect(_ user: UserID, issuedAt: Date) throws {
+    /// - Throws: The errors of ``checkAccount(of:)``; `token-revoked` if the user's tokens were revoked at or after
+    ///   `issuedAt`.
+    package func checkAccount(of user: UserID, tokenIssuedAt issuedAt: Date) throws {
+        try checkAccount(of: user, issuedAt)
+    }
+
+    /// Checks that a user may use the server, for a request without a token of the user.
+    ///
+    /// The check reads the user's row, and the ban only if the row is flagged as banned.
+    ///
+    /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`.
+    package func checkAccount(of user: UserID) throws {
+        try checkAccount(of: user, nil)
+    }
+
+    private func checkAccount(of user: UserID, _ issuedAt: Date?) throws {
         try user.checkIsNotReplacement(.userDeactivated)
         let now = clock()
         try store.read { store in
             guard let row = try store.user(user) else { return }
             try row.checkIsActive()
-            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban, ban.isActive(at: now) {
-                throw ban.refusal("this server", now: now)
+            if row.isBanned, let ban = try store.ban(of: user, in: BanRow.server)?.ban, ban.isActive(at: now) {
+                throw ban.refusal(from: "this server", now: now)
             }
-            guard let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
+            guard let issuedAt, let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
             throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
         }
     }
@@ -29,7 +40,11 @@ extension Engine {
     package func setState(
         of user: UserID, isActive: Bool, by caller: Caller, completion: @escaping Completion<Void>
     ) {
-        if let refusal = checkIsOther(user, caller, "Deactivating users") { return completion(.failure(refusal)) }
+        do {
+            try caller.checkMayAdminister(user, "Deactivating users")
+        } catch {
+            return completion(.failure(error))
+        }
         commits.submit(
             for: WorkOwner(caller),
             { transaction in
@@ -48,15 +63,28 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Returns an error unless the caller is an administrator who acts on another user.
+}
+
+extension Caller {
+    /// Checks that the caller is an administrator.
+    ///
+    /// - Parameter what: The operation as the subject of the error message, such as "Erasing users".
+    /// - Throws: `forbidden`.
+    func checkIsAdministrator(_ what: String) throws(ChatError) {
+        guard isAdmin else { throw ChatError(.forbidden, "\(what) requires an administrator token.") }
+    }
+
+    /// Checks that the caller is an administrator who acts on another user.
     ///
     /// Administrators can't act on themselves, because they would lock themselves out.
-    func checkIsOther(_ user: UserID, _ caller: Caller, _ what: String) -> ChatError? {
-        guard caller.isAdmin else { return ChatError(.forbidden, "\(what) requires an administrator token.") }
-        guard user != caller.user else {
-            return .invalidParameter("user", "must be another user, because your own token would be refused too")
+    ///
+    /// - Parameter what: The operation as the subject of the error message, such as "Erasing users".
+    /// - Throws: `forbidden`, `invalid-parameter`.
+    func checkMayAdminister(_ other: UserID, _ what: String) throws(ChatError) {
+        try checkIsAdministrator(what)
+        guard other != user else {
+            throw .invalidParameter("user", "must be another user, because your own token would be refused too")
         }
-        return nil
     }
 }
 
@@ -88,14 +116,14 @@ extension Ban {
     /// Returns the error for the banned user, or for another caller who tries to add the banned user.
     ///
     /// - Parameters:
-    ///   - place: The conversation or server that the user is banned from, as shown in the message.
+    ///   - name: The conversation or server that the user is banned from, as shown in the message.
     ///   - now: The current time, from which `retryAfter` is computed.
     ///   - caller: The user who receives the error; the banned user if `nil`.
-    func refusal(_ place: String, now: Date, shownTo caller: UserID? = nil) -> ChatError {
+    func refusal(from name: String, now: Date, shownTo caller: UserID? = nil) -> ChatError {
         let who = caller.map { $0 == id } ?? true ? "You are" : "\(id) is"
         let end = until.map { " until \($0.iso8601)" } ?? ""
         var error = ChatError(
-            .banned, "\(who) banned from \(place)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
+            .banned, "\(who) banned from \(name)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
             retryAfter: until.map { max(0, $0.timeIntervalSince(now)) })
         error.until = until
         error.reason = reason

@@ -9,7 +9,9 @@ extension Engine {
             try await submit { transaction in
                 for row in try transaction.store.bans(endedBefore: now, limit: 100) {
                     try transaction.store.dropBan(of: row.ban.id, in: row.conversation)
-                    guard row.conversation == 0, var user = try transaction.store.user(row.ban.id) else { continue }
+                    guard row.conversation == BanRow.server, var user = try transaction.store.user(row.ban.id) else {
+                        continue
+                    }
                     user.isBanned = false
                     try transaction.store.put(user)
                 }

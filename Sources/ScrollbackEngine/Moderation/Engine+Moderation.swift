@@ -66,9 +66,11 @@ extension Engine {
     ///
     /// - Throws: The error that sending or editing would throw.
     private func check(_ filterRequest: FilterRequest, by caller: Caller) throws {
+        let now = clock()
         try store.read { store in
             guard filterRequest.kind == .edit else {
-                _ = try checkMaySend(in: filterRequest.conversation, by: caller, store)
+                _ = try store.checkMaySend(
+                    to: filterRequest.conversation, by: caller, permissions: permissions, now: now)
                 return
             }
             let access = try access(to: filterRequest.conversation, for: caller, in: store)
@@ -77,10 +79,8 @@ extension Engine {
             else {
                 throw ChatError(.unknownMessage, "Message \(filterRequest.id) does not exist, or you may not see it.")
             }
-            let action: Permission = message.sender == caller.user ? .editOwn : .editOthers
-            try permissions.require(
-                action, in: filterRequest.conversation, as: access.role, by: caller, to: "edit this message")
-            try store.checkMayWrite(caller, access, now: clock())
+            try access.checkMayEdit(message, by: caller, permissions: permissions)
+            try store.checkMayWrite(caller, in: access.conversation, role: access.role, now: now)
         }
     }
 

@@ -6,7 +6,7 @@ extension Transaction {
     /// ``checkMayMute(_:in:by:permissions:joins:)`` must have succeeded. A mute persists when the user leaves and
     /// rejoins.
     func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
-        guard var row = try conversation(id) else { throw Access.unknown(id) }
+        guard var row = try conversation(id) else { throw Access.unknown }
         let isChanged = try store.mute(of: user, in: row.number) != mute
         try recordGrowth(Self.muteGrowth, by: caller)
         try store.put(mute, of: user, in: row.number)
@@ -43,7 +43,9 @@ extension Transaction {
         guard joins || known != nil || id.kind.traits.membership == .subscribers else {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")
         }
-        guard caller.isAdmin || user != caller.user && known ?? .member <= callerRole ?? .member else {
+        guard caller.isAdmin || user != caller.user,
+            Permissions.allows(.mute, onUserWith: known, as: callerRole, isAdmin: caller.isAdmin)
+        else {
             throw ChatError(
                 .forbidden, "In \(id), you can mute only other users whose role is not above yours.")
         }

@@ -119,7 +119,7 @@ struct PushContext {
         var isAccessRevoked = false
         if let row = try store.user(user) {
             isAccessRevoked = row.state != .active
-            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban, ban.isActive(at: now) {
+            if row.isBanned, let ban = try store.ban(of: user, in: BanRow.server)?.ban, ban.isActive(at: now) {
                 isAccessRevoked = true
             }
         }

@@ -87,15 +87,12 @@ extension Engine {
     }
 
     /// Returns the positions of the other user of a direct conversation, limited to what `user` can see.
-    ///
-    /// A message that the other user has read was delivered.
     func peerReceipt(of access: Access, for user: UserID, in store: any StoreReader) throws -> ReceiptRow {
         guard let peer = access.conversation.otherUser(than: user), settings.people.readReceipts else {
             return ReceiptRow()
         }
         let receipt = try store.receipt(of: peer, in: access.conversation.number)
-        let readSeq = min(receipt.readSeq, access.state.head)
-        return ReceiptRow(
-            readSeq: readSeq, deliveredSeq: max(readSeq, min(receipt.deliveredSeq, access.state.head)))
+        let head = access.state.head
+        return ReceiptRow(readSeq: min(receipt.readSeq, head), deliveredSeq: min(receipt.arrivedSeq(), head))
     }
 }

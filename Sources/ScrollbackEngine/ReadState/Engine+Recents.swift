@@ -45,17 +45,17 @@ extension Engine {
             var last: RecentsPosition?
             var bytes = 0
             // A page has a hundred of possibly ten thousand conversations, so a heap is cheaper than sorting all.
-            var places = Heap(try places(filter, below: bound, for: caller, in: store))
+            var positions = Heap(try positions(filter, below: bound, for: caller, in: store))
             var next: ArraySlice<RecentsPosition> = []
-            while !next.isEmpty || !places.isEmpty {
+            while !next.isEmpty || !positions.isEmpty {
                 if heads.count == limit || bytes >= ResponseBudget.answerBytes { return (heads, last?.text) }
                 if next.isEmpty {
-                    next = ArraySlice((heads.count..<limit).compactMap { _ in places.popMax() })
+                    next = ArraySlice((heads.count..<limit).compactMap { _ in positions.popMax() })
                     try store.readAhead(headsOf: next.map(\.number), for: caller.user)
                 }
-                let place = next.removeFirst()
-                last = place
-                guard let row = try store.conversation(numbered: place.number),
+                let position = next.removeFirst()
+                last = position
+                guard let row = try store.conversation(numbered: position.number),
                     let access = try visible(row, for: caller, in: store),
                     filter.mayMatch(MembershipSummary(of: access)),
                     case let head = try head(of: access, for: caller.user, in: store),
@@ -69,27 +69,27 @@ extension Engine {
     }
 
     /// Returns the list positions of all conversations that may match, in any order.
-    private func places(
+    private func positions(
         _ filter: RecentsListFilter, below bound: RecentsPosition?, for caller: Caller, in store: any StoreReader
     ) throws -> [RecentsPosition] {
-        var places: [RecentsPosition] = []
-        func add(_ place: RecentsPosition, isMember: Bool) throws {
-            var place = place
-            if !isMember { place.time = try newestVisibleTime(in: place.number, by: caller, in: store) }
-            if bound.map({ place < $0 }) ?? true { places.append(place) }
+        var positions: [RecentsPosition] = []
+        func add(_ position: RecentsPosition, isMember: Bool) throws {
+            var position = position
+            if !isMember { position.time = try newestVisibleTime(in: position.number, by: caller, in: store) }
+            if bound.map({ position < $0 }) ?? true { positions.append(position) }
         }
         for candidate in try store.recentsCandidates(of: caller.user, filter) {
             guard candidate.isCommunityRoot else {
-                try add(candidate.place, isMember: candidate.isMember)
+                try add(candidate.position, isMember: candidate.isMember)
                 continue
             }
             let channels = try channels(
-                of: candidate.place.number, isMember: candidate.isMember, for: caller.user, in: store)
+                of: candidate.position.number, isMember: candidate.isMember, for: caller.user, in: store)
             for channel in channels where filter.mayMatch(channel) {
-                try add(channel.place, isMember: channel.isMember)
+                try add(channel.recentsPosition, isMember: channel.isMember)
             }
         }
-        return places
+        return positions
     }
 
     /// Returns the list position's time for a former member: the time of the newest message they can see.
@@ -148,8 +148,8 @@ extension Engine {
                 else { return nil }
                 let seq = try scope.upTo.map { try store.position(atOrBefore: $0, in: row) } ?? row.head
                 guard seq > position || membership.isMarkedUnread else { return nil }
-                let place = EpochPosition(seq: max(0, seq), epoch: row.epoch(in: self.store.generation))
-                return ReadMark(conversation: row.id.relative(to: caller.user), position: place)
+                let mark = EpochPosition(seq: max(0, seq), epoch: row.epoch(in: self.store.generation))
+                return ReadMark(conversation: row.id.relative(to: caller.user), position: mark)
             }
         }
     }

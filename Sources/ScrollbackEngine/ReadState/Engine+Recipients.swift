@@ -49,13 +49,13 @@ extension Engine {
         guard row.id.kind != .direct else {
             guard let peer = row.otherUser(than: message.sender) else { return [] }
             let receipt = try store.receipt(of: peer, in: row.number)
-            return [MessageRecipient(id: peer, deliveredSeq: max(receipt.deliveredSeq, receipt.readSeq))]
+            return [MessageRecipient(id: peer, deliveredSeq: receipt.arrivedSeq())]
         }
         return try store.members(of: row.number, after: nil, limit: ReceiptRow.maximumMembers).filter { member in
             try member.user != message.sender && isReader(member, of: message, access, store)
         }.map { member in
             let receipt = try store.receipt(of: member.user, in: row.number)
-            return MessageRecipient(id: member.user, deliveredSeq: max(receipt.deliveredSeq, member.readSeq))
+            return MessageRecipient(id: member.user, deliveredSeq: receipt.arrivedSeq(readSeq: member.readSeq))
         }
     }
 

@@ -117,21 +117,22 @@ package struct MembershipSummary: Hashable, Sendable {
     /// Whether messages may be unread; for a public channel, only ``Access`` knows.
     package var mayHaveUnreadMessages: Bool { kind == .community || head > unreadBase.position }
 
-    var place: RecentsPosition { RecentsPosition(isPinned: isPinned, time: activeAt, number: number) }
+    /// Where the conversation is in the list of recents, if the user is a member.
+    var recentsPosition: RecentsPosition { RecentsPosition(isPinned: isPinned, time: activeAt, number: number) }
 }
 
 /// A conversation that may be in a user's list of recents, with the data needed to sort it.
 package struct RecentsCandidate: Hashable, Sendable {
-    package var place: RecentsPosition
+    package var position: RecentsPosition
     /// Whether the user is a member.
     ///
-    /// Former members are sorted by the newest message they can see, not by `place`.
+    /// Former members are sorted by the newest message they can see, not by `position`.
     package var isMember: Bool
     /// Whether the row is a community, which represents its channels.
     package var isCommunityRoot: Bool
 
-    package init(place: RecentsPosition, isMember: Bool, isCommunityRoot: Bool) {
-        self.place = place
+    package init(position: RecentsPosition, isMember: Bool, isCommunityRoot: Bool) {
+        self.position = position
         self.isMember = isMember
         self.isCommunityRoot = isCommunityRoot
     }

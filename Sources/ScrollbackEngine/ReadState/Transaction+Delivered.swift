@@ -31,15 +31,15 @@ extension Transaction {
             throw ChatError(.notMember, "Only members of \(id) can report that messages arrived.")
         }
         try store.checkDeliveryReceipts(in: row)
-        try checkPlace(mark.position, access)
+        try checkPosition(mark.position, access)
         // As with read receipts, nothing is recorded while one of the two users blocks the other.
         guard row.blocks.isEmpty else { return }
         var receipt = try store.receipt(of: caller.user, in: row.number)
         // In a direct conversation, the read receipt is separate from the read position. Own messages also advance the
         // read position.
-        let readSeq = id.kind == .direct ? receipt.readSeq : member.readSeq
+        let arrivedSeq = receipt.arrivedSeq(readSeq: id.kind == .direct ? nil : member.readSeq)
         let seq = mark.position.seq
-        guard seq > max(receipt.deliveredSeq, readSeq) else { return }
+        guard seq > arrivedSeq else { return }
         receipt.deliveredSeq = seq
         try store.put(receipt, of: caller.user, in: row.number)
         if id.kind == .direct {

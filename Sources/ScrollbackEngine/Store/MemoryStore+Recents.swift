@@ -16,7 +16,10 @@ extension MemoryRows {
 
     func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) -> [RecentsCandidate] {
         membershipSummaries(of: user).filter { $0.isCommunityRoot || $0.kind != .community && filter.mayMatch($0) }
-            .map { RecentsCandidate(place: $0.place, isMember: $0.isMember, isCommunityRoot: $0.isCommunityRoot) }
+            .map {
+                RecentsCandidate(
+                    position: $0.recentsPosition, isMember: $0.isMember, isCommunityRoot: $0.isCommunityRoot)
+            }
     }
 
     func unreadAdjustments(of user: UserID) -> [Int64: UnreadAdjustment] {

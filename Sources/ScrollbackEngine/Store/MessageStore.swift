@@ -80,20 +80,18 @@ package struct UnconfirmedCommit: Error {
 }
 
 /// The read operations of a snapshot.
-package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, ScheduledReader,
-    DeliveryReader, IncomingWebhookReader, AdminReader, PushReader
+package protocol StoreReader: MembershipReader, ModerationReader, PeopleReader, ThreadReader, DraftReader,
+    ScheduledReader, DeliveryReader, IncomingWebhookReader, AdminReader, PushReader
 {
     /// Reads together what later queries will probably ask for.
     ///
     /// It affects only the speed, never a result. Stores in the same process do nothing.
     func readAhead(_ reads: ExpectedReads) throws
 
-    func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// Returns the channels of a community ordered by name, including deleted ones.
     func channels(of community: Identifier, after: Identifier?, limit: Int) throws -> [ConversationRow]
 
-    func member(_ user: UserID, of conversation: Int64) throws -> MemberRow?
     /// Returns current members, ordered by user ID.
     func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow]
     /// Returns all membership rows of a user.
@@ -118,8 +116,6 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
     ///
     /// - Parameter community: The number of the community itself.
     func channelSummaries(of user: UserID, in community: Int64) throws -> [MembershipSummary]
-    /// Returns a user's membership spans, oldest first.
-    func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
     /// Returns the blocks of a bit set, lowest first; empty blocks may be left out.
     func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock]
     /// Returns the ranges deleted for one user, or for everyone if `user` is `nil`, lowest first.

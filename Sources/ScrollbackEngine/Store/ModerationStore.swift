@@ -1,21 +1,15 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Read operations for blocks, mutes, bans and reports.
+/// Read operations for blocks, bans and reports.
 package protocol ModerationReader {
-    /// Returns whether `user` has blocked `other`.
-    func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool
     /// Returns the users that a user has blocked, ordered by ID.
     func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID]
     /// Returns the users who have blocked a user, ordered by ID.
     func blockers(of user: UserID, limit: Int) throws -> [UserID]
 
-    /// Returns a user's mute in a conversation; it may have expired.
-    func mute(of user: UserID, in conversation: Int64) throws -> Mute?
-
-    /// Returns a ban from a conversation, or from the server (0); the ban may have expired.
-    func ban(of user: UserID, in conversation: Int64) throws -> BanRow?
-    /// Returns bans from a conversation, or from the server (0), ordered by user, including expired bans.
+    /// Returns bans from a conversation, or from the server (``BanRow/server``), ordered by user, including expired
+    /// bans.
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow]
     /// Returns bans that ended at or before a time, in the order in which they ended.
     func bans(endedBefore time: Date, limit: Int) throws -> [BanRow]
@@ -45,7 +39,10 @@ package protocol ModerationWriter {
 
 /// A stored ban.
 package struct BanRow: Hashable, Sendable {
-    /// The conversation's number; 0 for the server.
+    /// The value of ``conversation`` for a ban from the server.
+    package static let server: Int64 = 0
+
+    /// The conversation's number; ``server`` for the server.
     package var conversation: Int64
     package var ban: Ban
 

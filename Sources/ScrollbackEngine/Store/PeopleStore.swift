@@ -44,6 +44,12 @@ package struct ReceiptRow: Hashable, Sendable {
         self.readSeq = readSeq
         self.deliveredSeq = deliveredSeq
     }
+
+    /// Returns the sequence number through which messages were delivered, because the user's devices reported it or the
+    /// user has read them.
+    ///
+    /// - Parameter readSeq: How far the user has read; `nil` in a direct conversation, whose receipt has it.
+    func arrivedSeq(readSeq: Seq? = nil) -> Seq { max(deliveredSeq, readSeq ?? self.readSeq) }
 }
 
 /// A stored invitation.

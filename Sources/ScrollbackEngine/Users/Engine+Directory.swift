@@ -71,7 +71,7 @@ extension Engine {
         _ row: UserRow, by caller: UserID, sharing shared: Set<Int64>?, in store: any StoreReader
     ) throws -> Bool {
         let user = row.profile.id
-        if row.isBanned, try store.ban(of: user, in: 0)?.ban.isActive(at: clock()) == true { return false }
+        if row.isBanned, try store.ban(of: user, in: BanRow.server)?.ban.isActive(at: clock()) == true { return false }
         if try store.hasBlocked(caller, user) || store.hasBlocked(user, caller) { return false }
         guard let shared else { return true }
         return try store.conversations(withMember: user).contains { shared.contains($0) }

@@ -71,8 +71,10 @@ extension Engine {
 
     /// Revokes all tokens issued to a user until now, and closes the user's connections.
     package func revokeTokens(of id: UserID, by caller: Caller, completion: @escaping Completion<Void>) {
-        guard caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "Revoking tokens requires an administrator token.")))
+        do {
+            try caller.checkIsAdministrator("Revoking tokens")
+        } catch {
+            return completion(.failure(error))
         }
         commits.submit(
             for: WorkOwner(caller),

@@ -80,7 +80,7 @@ extension Engine {
     /// Finds the incoming webhook of a URL, and checks that its user may connect.
     fileprivate func incomingWebhookToPost(_ token: IncomingWebhookToken) throws -> IncomingWebhookLookup {
         let lookup = try incomingWebhook(token)
-        if case .found(let row) = lookup { try checkMayConnect(row.user, issuedAt: .distantFuture) }
+        if case .found(let row) = lookup { try checkAccount(of: row.user) }
         return lookup
     }
 }

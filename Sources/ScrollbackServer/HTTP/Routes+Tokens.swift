@@ -32,7 +32,7 @@ extension Route {
             let subject = try user.required("user")
             // Deactivated and banned users get no token.
             try await scope.read(for: WorkOwner(caller), in: .admission) {
-                try $0.checkMayConnect(subject, issuedAt: .distantFuture)
+                try $0.checkAccount(of: subject)
             }
             let token: String
             do {

@@ -76,18 +76,18 @@ extension StoreConformance {
             let channel = try make(.community("city", channel: "a"), head: 2, at: 8)
             try store.read { store in
                 func check(_ filter: RecentsListFilter, _ expected: Int64...) throws {
-                    let found = try store.recentsCandidates(of: "alice", filter).map(\.place.number)
+                    let found = try store.recentsCandidates(of: "alice", filter).map(\.position.number)
                     try expect(Set(found).isSuperset(of: expected), "\(filter) has \(found), not \(expected)")
                     try expect(Set(found).count == found.count, "\(filter) has a conversation twice: \(found)")
                     try expect(!found.contains(channel), "\(filter) has a channel")
                 }
                 let rows = Dictionary(
                     uniqueKeysWithValues: try store.recentsCandidates(of: "alice", .init())
-                        .map { ($0.place.number, $0) })
+                        .map { ($0.position.number, $0) })
                 try expectEqual(
                     rows[muted],
                     RecentsCandidate(
-                        place: RecentsPosition(isPinned: true, time: Timetoken(rawValue: 1 << 63), number: muted),
+                        position: RecentsPosition(isPinned: true, time: Timetoken(rawValue: 1 << 63), number: muted),
                         isMember: true, isCommunityRoot: false))
                 try expectEqual(rows[left]?.isMember, false)
                 try expectEqual(rows[community]?.isCommunityRoot, true)
@@ -178,7 +178,7 @@ extension StoreConformance {
                     for isMuted in [nil, true, false] {
                         for isUnread in [true, false] {
                             let filter = RecentsListFilter(kind: kind, isMuted: isMuted, isUnread: isUnread)
-                            let found = Set(try store.recentsCandidates(of: "alice", filter).map(\.place.number))
+                            let found = Set(try store.recentsCandidates(of: "alice", filter).map(\.position.number))
                             let lacking = summaries.filter { filter.mayMatch($0) && !found.contains($0.number) }
                             try expect(lacking.isEmpty, "\(filter) lacks \(lacking)")
                         }

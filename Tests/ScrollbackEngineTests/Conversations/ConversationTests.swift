@@ -181,7 +181,7 @@ struct ConversationTests {
         let group = group
         try harness.change { transaction in
             let late = AppendRequest(
-                conversation: group, sender: Caller(user: "alice"),
+                conversation: group, caller: Caller(user: "alice"),
                 submission: Submission(id: MessageID(high: 1, low: 2), content: .text("late")))
             _ = try transaction.append(late, permissions: .standard)
             try transaction.deleteConversation(group, by: EngineHarness.admin, permissions: .standard)
@@ -189,7 +189,7 @@ struct ConversationTests {
                 ChangeRequest(conversation: group, caller: EngineHarness.admin), .init(members: ["bob"]),
                 permissions: .standard)
             let new = AppendRequest(
-                conversation: group, sender: Caller(user: "bob"),
+                conversation: group, caller: Caller(user: "bob"),
                 submission: Submission(id: MessageID(high: 1, low: 3), content: .text("new")))
             _ = try transaction.append(new, permissions: .standard)
         }
@@ -312,13 +312,14 @@ struct ConversationTests {
         let harness = try EngineHarness()
         let issued = harness.clock.now
         harness.clock.advance(by: 10)
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: issued) } == nil)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) } == nil)
         try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
         #expect(
-            refusal { try harness.engine.checkMayConnect("alice", issuedAt: harness.clock.now) }?.code == .tokenRevoked)
-        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: harness.clock.now + 1) } == nil)
-        #expect(refusal { try harness.engine.checkMayConnect("bob", issuedAt: issued) } == nil)
+            refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now) }?.code
+                == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now + 1) } == nil)
+        #expect(refusal { try harness.engine.checkAccount(of: "bob", tokenIssuedAt: issued) } == nil)
         let error = refusal {
             try harness.done { harness.engine.revokeTokens(of: "alice", by: Caller(user: "alice"), completion: $0) }
         }

@@ -357,4 +357,32 @@ struct ModerationTests {
         let ref = mallory.request(SignalTyping(conversation: .direct("carol"), isTyping: true))
         #expect(try mallory.error(ref) == nil)
     }
+
+    @Test("Typing is refused with the error that sending a message gets")
+    func typingIsRefusedLikeSending() throws {
+        let harness = try harness()
+        for user in ["dave", "erin", "frank"] as [UserID] { try harness.join(group, user) }
+        try harness.send(to: direct, by: "alice")
+        try harness.block("alice", by: "bob")
+        try harness.leave(group, "carol", by: Caller(user: "carol"))
+        try harness.ban("dave", from: group)
+        try harness.mute("erin", .forever, in: group)
+        try harness.leave(group, "frank")
+        let expected: [(user: UserID, conversation: ConversationID, code: ChatError.Code)] = [
+            ("alice", direct, .blocked), ("carol", group, .notMember), ("dave", group, .banned),
+            ("erin", group, .muted), ("frank", group, .notMember), ("mallory", group, .unknownConversation),
+            ("mallory", .group("none"), .unknownConversation),
+        ]
+        for (user, conversation, code) in expected {
+            let typing = refusal {
+                try harness.engine.signalTyping(in: conversation, isTyping: true, by: Caller(user: user))
+            }
+            let sending = refusal { try harness.send(to: conversation, by: user) }
+            #expect(typing?.code == code && typing?.message == sending?.message, "\(user) in \(conversation)")
+        }
+        try harness.put(group, .init(isFrozen: true))
+        #expect(
+            refusal { try harness.engine.signalTyping(in: group, isTyping: true, by: Caller(user: "bob")) }?.code
+                == .muted)
+    }
 }

@@ -85,6 +85,20 @@ struct WebhookTests {
         #expect(try await harness.sent(message, to: group, by: "alice").outcome == .duplicate)
     }
 
+    @Test("The webhook is not called for a user's edit of a notice about their own act, which is refused")
+    func webhookIsNotCalledForEditsOfNotices() async throws {
+        let receiver = FakeWebhookReceiver()
+        let harness = try before(receiver)
+        let alice = Caller(user: "alice")
+        try harness.set { $0.people.notices = true }
+        try harness.join(group, "alice", as: .owner)
+        try harness.put(group, .init(name: "Sailing"), by: alice)
+        let notice = try #require(try harness.page(of: group, by: "alice").messages.first { $0.sender == "alice" })
+        #expect(notice.content?.notice?.event == .nameChanged)
+        #expect(await refused { try await harness.edited(notice.id, in: group, "x", by: alice) }?.code == .forbidden)
+        #expect(receiver.requests.isEmpty)
+    }
+
     @Test("The sender of an edit must be able to read the files in the webhook's replacement")
     func replacedFiles() async throws {
         let receiver = FakeWebhookReceiver()

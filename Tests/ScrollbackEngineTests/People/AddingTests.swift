@@ -90,7 +90,7 @@ struct AddingTests {
         let root = EngineHarness.admin
         let (direct, own) = (ConversationID.direct(between: "alice", and: name), Caller(user: name))
         let attempts: [(String, () throws -> Void)] = [
-            ("token", { try harness.engine.checkMayConnect(name, issuedAt: .distantFuture) }),
+            ("token", { try harness.engine.checkAccount(of: name) }),
             ("member", { try harness.join(group, name, by: root) }),
             ("own membership", { try harness.join(group, name, by: own) }),
             ("new group", { try harness.put(.group("g2"), .init(members: [name]), by: owner) }),

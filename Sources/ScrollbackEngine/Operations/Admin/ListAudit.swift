@@ -60,7 +60,7 @@ extension ListAudit: ReadOperation {
         return try engine.store.read { store in
             var filter = AuditFilter(actor: actor, user: user, action: action)
             if let id = conversation?.absolute(for: caller.user) {
-                guard let row = try store.conversation(id) else { throw Access.unknown(id) }
+                guard let row = try store.conversation(id) else { throw Access.unknown }
                 filter.conversation = row.number
             }
             let rows = try store.audit(filter, below: below, limit: page.limit + 1)

@@ -80,9 +80,9 @@ extension Transaction {
         try user.checkIsNotReplacement()
         if let row = try store.user(user), row.state == .erasing || row.state == .erased { throw row.unknown }
         let row = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
-        guard row != nil || id.kind.traits.isImplicit else { throw Access.unknown(id) }
+        guard row != nil || id.kind.traits.isImplicit else { throw Access.unknown }
         do {
-            return try checkSending(to: id, by: Caller(user: user), permissions: permissions)
+            return try checkMaySend(to: id, by: Caller(user: user), permissions: permissions, now: now.date)
         } catch let error as ChatError where !error.isTemporary {
             let isMissing = [.notMember, .unknownConversation].contains(error.code)
             throw ChatError.invalidParameter(

@@ -160,7 +160,7 @@ extension Transaction {
         var newest = row.timetoken
         for message in messages {
             var append = AppendRequest(
-                conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
+                conversation: id, caller: Caller(user: message.sender, isAdmin: true), submission: message.submission)
             // The digest is that of the request, so that a retry matches with either value of `countsUnread`.
             if !countsUnread { append.submission.attributes.traits.countsUnread = false }
             let messageID = message.submission.id
@@ -191,8 +191,7 @@ extension Transaction {
             newest = newest.advanced(to: time)
             files.append(
                 try checkedFiles(
-                    of: append.submission.content, by: Caller(user: message.sender, isAdmin: true), limits: mediaLimits,
-                    permissions: permissions))
+                    of: append.submission.content, by: append.caller, limits: mediaLimits, permissions: permissions))
             fresh.append(append)
             times.append(newest)
         }
@@ -212,8 +211,7 @@ extension Transaction {
         for ((append, time), files) in zip(zip(fresh, times), files) {
             let countBefore = row.countedIndex
             let message = try insert(
-                append.submission, of: append, at: time, in: &row, permissions: permissions,
-                storesMentions: countsUnread)
+                append, at: time, in: &row, permissions: permissions, storesMentions: countsUnread)
             try addReferences(to: files, at: message.seq, in: row.number)
             if countsUnread { try excludeOwnFromUnread(message, by: append.sender, in: row, countBefore: countBefore) }
             if message.thread != nil {

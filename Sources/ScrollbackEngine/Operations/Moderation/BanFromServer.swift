@@ -34,17 +34,15 @@ package struct BanFromServer: ChatOperation {
 extension BanFromServer: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let ban = try Ban(user, lifetime: lifetime, reason: reason, context)
-        if let refusal = context.engine.checkIsOther(user, context.caller, "ban users from the server") {
-            throw refusal
-        }
+        try context.caller.checkMayAdminister(user, "Banning users from the server")
         var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
         guard row.state == .active || row.state == .deactivated else { throw row.unknown }
         row.isBanned = true
         try transaction.store.put(row)
-        try transaction.store.put(BanRow(conversation: 0, ban: ban))
+        try transaction.store.put(BanRow(conversation: BanRow.server, ban: ban))
         transaction.publish(.moderated(ModerationAct(.ban, of: user, by: context.caller.user)))
         try transaction.audit(.ban, by: context.caller, of: user)
-        transaction.publish(.accessRevoked(user, ban.refusal("this server", now: transaction.now.date)))
+        transaction.publish(.accessRevoked(user, ban.refusal(from: "this server", now: transaction.now.date)))
         return EmptyAnswer()
     }
 }

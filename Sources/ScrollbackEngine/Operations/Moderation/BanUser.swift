@@ -8,11 +8,12 @@ extension BanUser: WriteOperation {
         let caller = context.caller
         let id = conversation.absolute(for: caller.user)
         var row = try transaction.conversationForBanning(id, by: caller, permissions: context.permissions)
-        guard user != caller.user else {
-            throw ChatError.invalidParameter("user", "must be another user: you can't ban yourself")
-        }
-        let role = try transaction.role(of: user, in: row)
-        if !caller.isAdmin, let role, role >= (try transaction.role(of: caller.user, in: row) ?? .member) {
+        try checkIsNotSelf(user, caller.user, to: "ban")
+        guard
+            Permissions.allows(
+                .ban, onUserWith: try transaction.role(of: user, in: row),
+                as: try transaction.role(of: caller.user, in: row), isAdmin: caller.isAdmin)
+        else {
             throw ChatError(
                 .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
         }

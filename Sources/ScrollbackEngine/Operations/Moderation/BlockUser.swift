@@ -7,7 +7,7 @@ extension BlockUser: WriteOperation {
 
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let caller = context.caller.user
-        try checkIsOther(user, than: caller)
+        try checkIsNotSelf(user, caller, to: "block")
         if try !transaction.store.hasBlocked(caller, user) {
             let blocked = try transaction.store.blocked(by: caller, after: nil, limit: Self.maximumBlocked)
             guard blocked.count < Self.maximumBlocked else {
@@ -26,9 +26,13 @@ extension BlockUser: WriteOperation {
     }
 }
 
-func checkIsOther(_ user: UserID, than caller: UserID) throws(ChatError) {
+/// Checks that users don't act on themselves.
+///
+/// - Parameter verb: What they do, for the error message.
+/// - Throws: `invalid-parameter`.
+func checkIsNotSelf(_ user: UserID, _ caller: UserID, to verb: String) throws(ChatError) {
     guard user != caller else {
-        throw .invalidParameter("user", "must be another user: you can't block yourself")
+        throw .invalidParameter("user", "must be another user: you can't \(verb) yourself")
     }
 }
 

@@ -16,12 +16,12 @@ extension ListBans: ReadOperation {
 extension Engine {
     /// One page of bans that have not ended.
     ///
-    /// - Parameter place: Checks the caller, and finds the number of the conversation; 0 is the server.
-    func bans(_ page: Paging, in place: (any StoreReader) throws -> Int64) throws -> ListPage<Ban> {
+    /// - Parameter conversation: Checks the caller, and returns the number of the conversation, or ``BanRow/server``.
+    func bans(_ page: Paging, in conversation: (any StoreReader) throws -> Int64) throws -> ListPage<Ban> {
         try checkLimit(page.limit)
         let now = clock()
         return try store.read { store in
-            let rows = try store.bans(in: try place(store), after: try page.user(), limit: page.limit + 1)
+            let rows = try store.bans(in: try conversation(store), after: try page.user(), limit: page.limit + 1)
             let bans = rows.prefix(page.limit).map(\.ban).filter { $0.isActive(at: now) }
             return ListPage(bans, after: rows.count > page.limit ? rows[page.limit - 1].ban.id : nil)
         }

@@ -23,6 +23,6 @@ package struct ListServerBans: ChatOperation {
 
 extension ListServerBans: ReadOperation {
     package func run(_ engine: Engine, _ caller: Caller) throws -> ListPage<Ban> {
-        try engine.bans(page) { _ in 0 }
+        try engine.bans(page) { _ in BanRow.server }
     }
 }

@@ -22,7 +22,7 @@ package struct UnbanFromServer: ChatOperation {
 
 extension UnbanFromServer: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
-        try transaction.store.dropBan(of: user, in: 0)
+        try transaction.store.dropBan(of: user, in: BanRow.server)
         guard var row = try transaction.store.user(user), row.isBanned else { return EmptyAnswer() }
         row.isBanned = false
         try transaction.store.put(row)
