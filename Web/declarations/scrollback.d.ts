@@ -2294,11 +2294,11 @@ declare module "scrollback/store/outbox" {
         id: string;
         conversation: string;
         request: OutboxRequest;
-        about?: string | null;
+        about?: string | null | undefined;
         now: number;
-        state?: StoredState;
-        isFrozen?: boolean;
-        needsUpload?: boolean;
+        state?: StoredState | undefined;
+        isFrozen?: boolean | undefined;
+        needsUpload?: boolean | undefined;
     }): Promise<void>;
     /**
      * Stores the state of an item.
