@@ -71,7 +71,7 @@ struct BanTests {
         let subscription = bob.conversation(id).subscribe()
         for await state in subscription.states where state == .live { break }
         let ban = BanUser(conversation: id, user: "bob", reason: "spam")
-        try await server.perform { $0.perform(ban, by: admin, completion: $1) }
+        try await server.perform { $0.execute(ban, by: admin, completion: $1) }
         for await state in subscription.states {
             guard case .refused(let error) = state else { continue }
             #expect(error.code == .banned && error.reason == "spam")
@@ -91,7 +91,7 @@ struct BanTests {
         let (alice, bob) = (try await online(server, "alice"), try await online(server, "bob"))
         try await server.perform { $0.setState(of: "alice", isActive: false, by: admin, completion: $1) }
         let ban = BanFromServer(user: "bob", reason: "spam")
-        try await server.perform { $0.perform(ban, by: admin, completion: $1) }
+        try await server.perform { $0.execute(ban, by: admin, completion: $1) }
         for (client, code) in [(alice, ChatError.Code.userDeactivated), (bob, .banned)] {
             for await state in client.connection {
                 guard case .rejected(let error) = state else { continue }
@@ -128,7 +128,7 @@ struct BanTests {
         #expect(try await eventually { try await chat.history(from: .local).messages.count == 1 })
         try await chat.report(sending.id, reason: .harassment, text: "look")
         let list = ListReports(isOpen: true, page: Paging())
-        let reports = try await server.perform { $0.perform(list, by: admin, completion: $1) }.reports
+        let reports = try await server.perform { $0.execute(list, by: admin, completion: $1) }.reports
         #expect(reports.first?.reporter == "bob" && reports.first?.text == "look")
         await #expect(throws: ChatError.self) { try await chat.report(sending.id, reason: .init(rawValue: "")) }
         let row = try await server.engine.erase("alice", messages: .anonymize, by: admin)
