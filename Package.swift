@@ -230,7 +230,10 @@ let package = Package(
         // Waiting, seeds, temporary folders, databases and log records for tests. Not part of any product.
         .target(
             name: "TestSupport",
-            dependencies: ["ScrollbackModel", "ScrollbackPostgres", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "ScrollbackModel", "ScrollbackPostgres", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "ScrollbackModelTests", dependencies: ["ContractRows", "ScrollbackModel"], swiftSettings: strict),

@@ -1,33 +1,7 @@
 import Foundation
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the table of the audit log.
-    static func createAuditTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- conversation 0: none. keyID, issuedAt: the token of the actor.
-                CREATE TABLE audit (
-                    number INTEGER PRIMARY KEY AUTOINCREMENT,
-                    at REAL NOT NULL,
-                    actor TEXT NOT NULL,
-                    keyID TEXT,
-                    issuedAt REAL,
-                    action TEXT NOT NULL,
-                    user TEXT,
-                    conversation INTEGER NOT NULL,
-                    detail TEXT
-                ) STRICT;
-                CREATE INDEX audit_actor ON audit (actor, number);
-                CREATE INDEX audit_user ON audit (user, number) WHERE user IS NOT NULL;
-                CREATE INDEX audit_conversation ON audit (conversation, number);
-                CREATE INDEX audit_time ON audit (at);
-                """)
-    }
-}
 
 extension AuditRow: StoredRow, Bindable {
     static let columns = "number, \(insertedColumns)"

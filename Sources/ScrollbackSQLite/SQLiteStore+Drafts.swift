@@ -1,27 +1,6 @@
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the table of drafts.
-    static func createDraftTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- The conversation is named from the user's point of view, and need not exist. body is NULL for a
-                -- deleted draft.
-                CREATE TABLE draft (
-                    user TEXT NOT NULL,
-                    conversation TEXT NOT NULL,
-                    body TEXT,
-                    rev INTEGER NOT NULL,
-                    PRIMARY KEY (user, conversation)
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX draft_rev ON draft (user, rev);
-                CREATE INDEX draft_conversation ON draft (conversation);
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let drafts = Statement<DraftRow>(

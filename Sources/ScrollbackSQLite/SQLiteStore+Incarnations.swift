@@ -5,21 +5,6 @@ import ScrollbackModel
 package import SQLiteSupport
 
 extension SQLiteStore {
-    /// Creates the table of incarnations, with one row for each start of a server.
-    static func createIncarnationTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                CREATE TABLE incarnation (
-                    number INTEGER PRIMARY KEY,
-                    id BLOB NOT NULL UNIQUE,
-                    generation INTEGER NOT NULL,
-                    firstCommit INTEGER NOT NULL,
-                    newest INTEGER NOT NULL,
-                    lostAfter INTEGER
-                ) STRICT;
-                """)
-    }
-
     /// Sets a new generation in a data directory that was put back to an earlier state by other means than a backup.
     ///
     /// - Parameter keys: The keys of an encrypted store.

@@ -1,27 +1,7 @@
 import Foundation
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the table of incoming webhooks.
-    static func createIncomingWebhookTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- The conversation is named from the user's point of view.
-                CREATE TABLE incomingWebhook (
-                    id TEXT NOT NULL PRIMARY KEY,
-                    conversation TEXT NOT NULL,
-                    user TEXT NOT NULL,
-                    secretHash BLOB NOT NULL CHECK (length(secretHash) = 32),
-                    createdAt REAL NOT NULL
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX incomingWebhook_user ON incomingWebhook (user, id);
-                CREATE INDEX incomingWebhook_conversation ON incomingWebhook (conversation);
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let incomingWebhook = Statement<IncomingWebhookRow>(

@@ -1,41 +1,7 @@
 import Foundation
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the tables of read receipts, invitations and presence.
-    static func createPeopleTables(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- The read position that the peer of a direct conversation may see: at most two rows each.
-                CREATE TABLE receipt (
-                    conversation INTEGER NOT NULL,
-                    user TEXT NOT NULL,
-                    seq INTEGER NOT NULL,
-                    PRIMARY KEY (conversation, user)
-                ) WITHOUT ROWID, STRICT;
-
-                CREATE TABLE invitation (
-                    conversation INTEGER NOT NULL,
-                    user TEXT NOT NULL,
-                    inviter TEXT NOT NULL,
-                    at REAL NOT NULL,
-                    until REAL,
-                    PRIMARY KEY (conversation, user)
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX invitation_user ON invitation (user, conversation);
-                CREATE INDEX invitation_inviter ON invitation (inviter);
-                CREATE INDEX invitation_until ON invitation (until) WHERE until IS NOT NULL;
-
-                CREATE TABLE presence (
-                    user TEXT NOT NULL PRIMARY KEY,
-                    lastSeen REAL NOT NULL
-                ) WITHOUT ROWID, STRICT;
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let receipt = Statement<ReceiptRow>(

@@ -1,46 +1,7 @@
 import Foundation
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the table of scheduled messages.
-    static func createScheduledTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- The conversation is named from the user's point of view. failure is the code of the error with which
-                -- the message was refused.
-                CREATE TABLE scheduled (
-                    user TEXT NOT NULL,
-                    id BLOB NOT NULL,
-                    conversation TEXT NOT NULL,
-                    sendAt REAL NOT NULL,
-                    dueAt REAL NOT NULL,
-                    body TEXT NOT NULL,
-                    failure TEXT,
-                    PRIMARY KEY (user, id)
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX scheduled_due ON scheduled (dueAt) WHERE failure IS NULL;
-                CREATE INDEX scheduled_conversation ON scheduled (conversation);
-                """)
-    }
-
-    /// Creates the table of cancelled messages, of which only the digests are kept.
-    static func createCancelledTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                CREATE TABLE cancelled (
-                    user TEXT NOT NULL,
-                    id BLOB NOT NULL,
-                    digest INTEGER NOT NULL,
-                    at REAL NOT NULL,
-                    PRIMARY KEY (user, id)
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX cancelled_at ON cancelled (user, at, id);
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let scheduledOfUser = Statement<ScheduledRow>(

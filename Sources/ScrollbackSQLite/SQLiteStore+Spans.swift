@@ -1,28 +1,6 @@
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Adds what former members and users who accept only invitations need.
-    static func addMembershipEnds(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- NULL: the span is open, or ended before this schema.
-                ALTER TABLE span ADD COLUMN endedAt INTEGER;
-                ALTER TABLE span ADD COLUMN rev INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE span ADD COLUMN isVoluntary INTEGER NOT NULL DEFAULT 0 CHECK (isVoluntary IN (0, 1));
-                -- The conversation's name and avatar when the membership ended.
-                ALTER TABLE span ADD COLUMN name TEXT;
-                ALTER TABLE span ADD COLUMN avatar TEXT;
-
-                ALTER TABLE conversation ADD COLUMN namedAt INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE media ADD COLUMN thumbnailAt INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE user ADD COLUMN isInvitationOnly INTEGER NOT NULL DEFAULT 0
-                    CHECK (isInvitationOnly IN (0, 1));
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let spans = Statement<SpanRow>(

@@ -1,26 +1,6 @@
-import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
-
-extension SQLiteStore {
-    /// Creates the table of what users have added in one day.
-    static func createUsageTable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                -- One row for each user, replaced on the next day. day: days since 1970 in UTC.
-                CREATE TABLE usage (
-                    user TEXT NOT NULL PRIMARY KEY,
-                    day INTEGER NOT NULL,
-                    groups INTEGER NOT NULL,
-                    members INTEGER NOT NULL,
-                    fileBytes INTEGER NOT NULL,
-                    messageBytes INTEGER NOT NULL
-                ) WITHOUT ROWID, STRICT;
-                CREATE INDEX usage_day ON usage (day);
-                """)
-    }
-}
 
 extension SQLiteReader {
     private static let usage = Statement(

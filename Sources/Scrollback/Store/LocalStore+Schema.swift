@@ -1,37 +1,34 @@
-import GRDB
+package import GRDB
 import SQLiteSupport
 
 extension LocalStore {
     /// The migrations of the schema.
     ///
-    /// A released migration must never be changed.
-    static var migrator: DatabaseMigrator {
+    /// A released migration must never be changed. A new migration also changes the tables of
+    /// ``createNewestTables(_:)``.
+    package static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
             try db.execute(
                 sql: """
                     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
-                    -- One row for each conversation: its log state, read state, and entry in the recents list.
                     CREATE TABLE conversation (
                         number INTEGER PRIMARY KEY,
                         id TEXT NOT NULL UNIQUE,
                         kind TEXT NOT NULL,
                         name TEXT, avatar TEXT,
-                        -- The log state; epoch is NULL until the head is known.
                         epoch INTEGER, view INTEGER NOT NULL DEFAULT 0,
                         firstSeq INTEGER NOT NULL DEFAULT 1, head INTEGER NOT NULL DEFAULT 0,
                         n INTEGER NOT NULL DEFAULT 0, rev INTEGER NOT NULL DEFAULT 0,
                         latestRev INTEGER NOT NULL DEFAULT 0, replayed INTEGER NOT NULL DEFAULT 0,
                         baselineSeq INTEGER NOT NULL DEFAULT 0, baselineRev INTEGER NOT NULL DEFAULT 0,
-                        -- The read state, and the log state that it was computed from.
                         readSeq INTEGER NOT NULL DEFAULT 0, unread INTEGER NOT NULL DEFAULT 0,
                         mentions INTEGER NOT NULL DEFAULT 0,
                         readAtSeq INTEGER NOT NULL DEFAULT 0, readAtN INTEGER NOT NULL DEFAULT 0,
                         readAtRev INTEGER NOT NULL DEFAULT 0, readAtUserRev INTEGER NOT NULL DEFAULT 0,
                         readExactSeq INTEGER NOT NULL DEFAULT 0,
                         pendingReadSeq INTEGER, pendingReadN INTEGER,
-                        -- The entry in the list of recent conversations.
                         isMember INTEGER NOT NULL DEFAULT 1, isMuted INTEGER NOT NULL DEFAULT 0,
                         isPinned INTEGER NOT NULL DEFAULT 0, isMarkedUnread INTEGER NOT NULL DEFAULT 0,
                         lastSeq INTEGER NOT NULL DEFAULT 0, sortTime INTEGER NOT NULL DEFAULT 0,
@@ -51,8 +48,6 @@ extension LocalStore {
 
                     CREATE INDEX messageThread ON message (conversation, thread, seq) WHERE thread IS NOT NULL;
 
-                    -- Gaps (messages that are not stored here) and voids (sequence numbers without a visible message).
-                    -- They are disjoint. The key makes finding the range of a sequence number a single seek.
                     CREATE TABLE gap (
                         conversation INTEGER NOT NULL, upper INTEGER NOT NULL, lower INTEGER NOT NULL,
                         PRIMARY KEY (conversation, upper), CHECK (lower <= upper)
@@ -66,20 +61,16 @@ extension LocalStore {
                         id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
                         createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
                         attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL,
-                        -- A message to send, or another request about a message, and its OutboxRequest.storedText.
                         kind TEXT NOT NULL CHECK (kind IN ('send', 'change')), body TEXT NOT NULL, about BLOB
                     ) WITHOUT ROWID;
                     CREATE INDEX outboxLane ON outbox (conversation, ordinal);
 
-                    -- An empty profile means that the user has none.
                     CREATE TABLE person (
                         user TEXT PRIMARY KEY, profile TEXT NOT NULL, fetchedAt REAL NOT NULL
                     ) WITHOUT ROWID;
                     """)
         }
         migrator.registerMigration("2") { db in
-            // Ranges whose rows changed since they were indexed. A recorded range never changes, and its ID is never
-            // reused. Changes made while a range is being indexed are recorded as a new range.
             try db.execute(
                 sql: """
                     CREATE TABLE unindexed (
@@ -91,10 +82,8 @@ extension LocalStore {
         migrator.registerMigration("3") { db in
             try db.execute(
                 sql: """
-                    -- Whether a message has files that are not uploaded yet.
                     ALTER TABLE outbox ADD COLUMN needsUpload INTEGER NOT NULL DEFAULT 0;
 
-                    -- The files of messages in the outbox; deleted with their message.
                     CREATE TABLE upload (
                         media TEXT PRIMARY KEY, message BLOB NOT NULL, ordinal INTEGER NOT NULL,
                         type TEXT NOT NULL, name TEXT, mediaType TEXT NOT NULL,
@@ -103,18 +92,15 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     CREATE INDEX uploadMessage ON upload (message, ordinal);
 
-                    -- The files on this device, stored under the hash of their content, by media ID or URL.
                     CREATE TABLE file (
                         key TEXT PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
                     ) WITHOUT ROWID;
                     CREATE INDEX fileHash ON file (hash);
 
-                    -- Drafts, at most one for each conversation.
                     CREATE TABLE draft (
                         conversation TEXT PRIMARY KEY, body TEXT NOT NULL, updatedAt REAL NOT NULL
                     ) WITHOUT ROWID;
 
-                    -- App-defined data of messages, on this device only.
                     CREATE TABLE extension (
                         conversation TEXT NOT NULL, message BLOB NOT NULL, body TEXT NOT NULL,
                         PRIMARY KEY (conversation, message)
@@ -124,34 +110,23 @@ extension LocalStore {
         migrator.registerMigration("4") { db in
             try db.execute(
                 sql: """
-                    -- The last revision that changed the counts; their certainty (0 exact, 1 estimated, 2 disputed).
                     ALTER TABLE conversation ADD COLUMN touchedRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN certainty INTEGER NOT NULL DEFAULT 1;
-                    -- The user revision of the known settings and of the known membership, and the server commit of the
-                    -- known name.
                     ALTER TABLE conversation ADD COLUMN ownRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN memberRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;
-                    -- The head when the user removed it from the list, and the time when the user added it.
                     ALTER TABLE conversation ADD COLUMN removedSeq INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN addedTime INTEGER;
-                    -- The sequence number up to which a new device downloads nothing automatically.
                     ALTER TABLE conversation ADD COLUMN roamSeq INTEGER NOT NULL DEFAULT 0;
-                    -- Whether the user added it without showing its last message, until the next message.
                     ALTER TABLE conversation ADD COLUMN hidesLast INTEGER NOT NULL DEFAULT 0;
-                    -- The time of its last activity reported by the server, if its last message is not stored here.
                     ALTER TABLE conversation ADD COLUMN recentTime INTEGER;
-                    -- The revision of the last message.
                     ALTER TABLE conversation ADD COLUMN lastRev INTEGER NOT NULL DEFAULT 0;
-                    -- App-defined data of the entry, on this device only.
                     ALTER TABLE conversation ADD COLUMN extension TEXT;
-                    -- The newest sequence number this device had before it missed messages.
                     ALTER TABLE conversation ADD COLUMN missedAfter INTEGER;
                     CREATE INDEX unreadCounts ON conversation (kind, isMuted, unread, mentions)
                         WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0);
                     CREATE INDEX pendingReads ON conversation (number) WHERE pendingReadSeq IS NOT NULL;
 
-                    -- Settings that the server has not confirmed, one of each sort for each conversation.
                     CREATE TABLE pendingState (
                         conversation TEXT NOT NULL, sort TEXT NOT NULL, body TEXT NOT NULL,
                         PRIMARY KEY (conversation, sort)
@@ -159,8 +134,6 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("5") { db in
-            // The peer's read position in a direct conversation, and whether the user may write. An infinite time means
-            // a permanent mute.
             try db.execute(
                 sql: """
                     ALTER TABLE conversation ADD COLUMN peerReadSeq INTEGER NOT NULL DEFAULT 0;
@@ -169,18 +142,13 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("6") { db in
-            // The newest user revision that was known when the pending read was made; NULL if the read ends every
-            // unread marker.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN pendingReadRev INTEGER")
         }
         migrator.registerMigration("7") { db in
-            // The user's notification level for the conversation, if set.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
         }
         migrator.registerMigration("8", migrate: EncryptionSchema.create)
         migrator.registerMigration("9") { db in
-            // What a queued change concerns if it is not a message: 'settings' or 'deletion' of the conversation, or
-            // the user's 'profile'.
             try db.execute(
                 sql: """
                     ALTER TABLE outbox ADD COLUMN subject TEXT;
@@ -189,7 +157,6 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("10") { db in
-            // The user's state in threads, as the server last reported it.
             try db.execute(
                 sql: """
                     CREATE TABLE thread (
@@ -200,8 +167,6 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("11") { db in
-            // The drafts that were changed on this device: the number of the newest change, whether the server has not
-            // accepted it, and the user revision of the newest draft that the server has.
             try db.execute(
                 sql: """
                     CREATE TABLE draftSync (
@@ -212,7 +177,6 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("12") { db in
-            // The members that the server listed. An infinite time means a permanent mute.
             try db.execute(
                 sql: """
                     CREATE TABLE member (
@@ -249,11 +213,8 @@ extension LocalStore {
         migrator.registerMigration("14") { db in
             try db.execute(
                 sql: """
-                    -- Whether the server says that the conversation has delivery receipts, and the peer's position.
                     ALTER TABLE conversation ADD COLUMN hasDeliveries INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN peerDeliveredSeq INTEGER NOT NULL DEFAULT 0;
-                    -- The position of this device that the server knows, the one to report, and the one through which
-                    -- the messages were searched for those to report.
                     ALTER TABLE conversation ADD COLUMN deliveredSeq INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN deliverySeq INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN deliverySearchedSeq INTEGER NOT NULL DEFAULT 0;
@@ -263,7 +224,6 @@ extension LocalStore {
         }
     }
 
-    /// Two queued messages can have the same file, if the server lost both.
     private static func registerSeveralMessagesOfAFile(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("13") { db in
             try db.execute(

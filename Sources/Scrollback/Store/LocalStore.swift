@@ -76,7 +76,7 @@ package final class LocalStore: Sendable {
                 lock = nil
                 database = try DatabaseQueue(configuration: configuration)
             }
-            try Self.migrator.migrate(database)
+            try Self.migrator.migrate(database, creatingIfEmpty: Self.createNewestTables)
             try database.write { db in
                 try checkOwner(db)
                 let reader = reader(of: db)
