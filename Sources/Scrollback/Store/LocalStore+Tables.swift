@@ -167,7 +167,7 @@ extension LocalStore {
             id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
             createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
             attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL,
-            -- A message to send, or another request about a message. OutboxDraft.swift defines the body.
+            -- A message to send, or another request about a message, and its OutboxRequest.storedText.
             kind TEXT NOT NULL CHECK (kind IN ('send', 'change')), body TEXT NOT NULL, about BLOB,
             -- Whether a message has files that are not uploaded yet.
             needsUpload INTEGER NOT NULL DEFAULT 0,
