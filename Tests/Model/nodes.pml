@@ -211,7 +211,7 @@ inline open(d, n) {
     syncWindow(d)
 }
 
-/* Outbox.pumpLane in Outbox+Steps.swift, Engine.send in Engine+Send.swift and CommitQueue.submit in CommitQueue.swift. */
+/* Outbox.pumpQueue in Outbox+Steps.swift, Engine.send in Engine+Send.swift and CommitQueue.submit in CommitQueue.swift. */
 inline send(m) {
     inFlight = inFlight | bit(m);
     node[device[sender(m)].node].waiting = node[device[sender(m)].node].waiting | bit(m)
@@ -376,7 +376,7 @@ inline answer(n) {
     }
 }
 
-/* CommitQueue.run in CommitQueue.swift, and Transaction.append in AppendRequest.swift. */
+/* CommitQueue.run in CommitQueue.swift, and Transaction.append in Transaction+Append.swift. */
 inline append(n) {
     /* All earlier commits are delivered. */
     assert(node[n].last == transaction[n].number - 1);

@@ -46,8 +46,10 @@ extension LocalStore {
     ///
     /// Membership itself is not shown: it only affects the unread counts.
     private static func eventColumns(of row: String) -> String {
-        let shown = watchedColumns.filter { $0 != "isMember" }.map { "\(row).\($0)" }
-        return (shown + [LocalReader.shownCounts(of: row)]).joined(separator: ", ")
+        let counts = ["unread", "mentions"]
+        let others = watchedColumns.filter { $0 != "isMember" && !counts.contains($0) }
+        let shown = others.map { "\(row).\($0)" } + counts.map { "iif(\(row).isMember, \(row).\($0), 0)" }
+        return shown.joined(separator: ", ")
     }
     private static let watched = watchedColumns.joined(separator: ", ")
 

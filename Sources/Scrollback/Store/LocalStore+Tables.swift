@@ -166,13 +166,14 @@ extension LocalStore {
         CREATE TABLE outbox (
             id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
             createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
-            attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            -- OutboxItem.wasTransmitted.
+            isFrozen INTEGER NOT NULL,
             -- A message to send, or another request about a message, and its OutboxRequest.storedText.
             kind TEXT NOT NULL CHECK (kind IN ('send', 'change')), body TEXT NOT NULL, about BLOB,
             -- Whether a message has files that are not uploaded yet.
             needsUpload INTEGER NOT NULL DEFAULT 0,
-            -- What a queued change concerns if it is not a message: 'settings' or 'deletion' of the conversation, or
-            -- the user's 'profile'.
+            -- What a queued change concerns if it is not a message: OutboxRequest.Subject.
             subject TEXT
         ) WITHOUT ROWID;
         CREATE INDEX outboxLane ON outbox (conversation, ordinal);

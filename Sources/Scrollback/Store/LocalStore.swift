@@ -76,6 +76,11 @@ package final class LocalStore: Sendable {
                 lock = nil
                 database = try DatabaseQueue(configuration: configuration)
             }
+            guard try !database.read(Self.migrator.hasBeenSuperseded) else {
+                throw ChatError(
+                    .localStorage,
+                    "The local store was written by a newer version of the SDK. Update the app, or erase the store.")
+            }
             try Self.migrator.migrate(database, creatingIfEmpty: Self.createNewestTables)
             try database.write { db in
                 try checkOwner(db)

@@ -51,9 +51,9 @@ extension APISurface {
         |---\(ConversationKind.allCases.map { _ in "|---" }.joined())|
         \(rows(Permission.allCases.map(row)))
 
-        Mutes and removals also need a role that is not below the user's, and bans need a higher one. Users who
-        are not members can be muted in rooms, and banned. A token with the scope `admin` can mute, remove and ban
-        all users.
+        Mutes and removals also need a role that is not below the other user's role, and bans need a higher one. Users
+        who are not members can be muted in rooms, and banned. Where the table allows the action, a token with the scope
+        `admin` may act on users of every role.
 
         """
     }

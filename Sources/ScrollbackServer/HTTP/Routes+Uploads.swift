@@ -20,7 +20,8 @@ extension Route {
         },
         Route(.options, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)
-            try scope.checkNames(of: try scope.query(request))
+            // A client asks about the address to which it will send the file.
+            try scope.checkNames(of: try scope.query(request), known: uploadParameters)
             return Response(
                 status: .noContent,
                 headers: [.allow: "OPTIONS, POST", .uploadLimit: UploadFields.limit(scope.engine.settings.mediaLimits)])
@@ -56,6 +57,9 @@ extension Route {
         },
     ]
 
+    /// The parameters in the query of a request that creates an upload.
+    private static let uploadParameters = ["conversation", "type", "name", "id"]
+
     private static func upload(_ context: BasicRequestContext) throws(ChatError) -> UploadID {
         guard let id = context.parameters.get("upload").flatMap({ UploadID($0) }) else {
             throw ChatError(.unknownUpload, "The upload does not exist or has expired. Begin a new upload.")
@@ -82,7 +86,7 @@ extension Route {
         let caller = try await scope.caller(request)
         let query = try scope.query(request, plusIsSpace: false)
         var uploadRequest = try UploadRequest(query, request.headers)
-        try scope.checkNames(of: query, known: ["conversation", "type", "name", "id"])
+        try scope.checkNames(of: query, known: uploadParameters)
         if fields.isResumable, fields.offset != nil {
             throw ChatError(
                 .malformed, "A new upload has no offset. Remove the header Upload-Offset.", parameter: "Upload-Offset")

@@ -148,7 +148,7 @@ struct WriterQueueTests {
     }
 
     @Test(
-        "When the time of a batch is over, the others' writes come before the rest of a flood",
+        "When the time of a batch is over, the writes of other users come before the rest of a flood",
         arguments: [
             ExecutedBatches(time: .zero, writeCounts: [1, 1, 1, 1, 1]),
             ExecutedBatches(time: .seconds(3_600), writeCounts: [1, 4]),

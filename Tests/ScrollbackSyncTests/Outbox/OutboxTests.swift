@@ -145,7 +145,7 @@ struct OutboxTests {
         #expect(outbox.answered(m1, stored(m1, .duplicate), now: noon, using: &random).removed == [m1])
     }
 
-    @Test("A message with an unknown outcome stays transmitted, so that an edit has to follow it", .history(20))
+    @Test("A message with an unknown outcome counts as transmitted, so that an edit has to follow it", .history(20))
     func transmittedAfterUnknown() {
         var outbox = busy()
         _ = outbox.disconnected()

@@ -16,7 +16,7 @@ struct RecentsEventTests {
             readSeq: 3, isMuted: isMuted, recentTime: Timetoken(rawValue: 4), isMember: isMember, userRev: userRev)
     }
 
-    @Test("Leaving a conversation whose only unread count is a mention sends an event with the shown counts")
+    @Test("The end of a membership whose only unread count is a mention sends an event with the shown counts")
     func mentionsEndWithMembership() async throws {
         let store = try LocalStore(directory: nil, user: "alice")
         let heads = [

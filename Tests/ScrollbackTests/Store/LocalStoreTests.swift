@@ -361,7 +361,7 @@ struct LocalStoreTests {
         #expect(try openToOthers() == [])
     }
 
-    @Test("A store that is in use or belongs to another user is refused with the reason")
+    @Test("A store that is in use, belongs to another user or is of a newer version is refused with the reason")
     func refused() throws {
         let folder = try TemporaryFolder()
         let open = try LocalStore(directory: folder.url, user: "alice")
@@ -377,6 +377,15 @@ struct LocalStoreTests {
             ($0 as? ChatError)?.message.contains("belongs to another user") == true
         }
         try LocalStore(directory: folder.url, user: "alice").close()
+        let file = try DatabaseQueue(path: folder.url.appending(path: "client.sqlite").path)
+        try file.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
+        try file.close()
+        #expect {
+            try LocalStore(directory: folder.url, user: "alice")
+        } throws: {
+            ($0 as? ChatError)?.code == .localStorage
+                && ($0 as? ChatError)?.message.contains("newer version of the SDK") == true
+        }
     }
 
     @Test("A file of schema 14 keeps the values of the tables and columns that schema 15 renames")
