@@ -5,76 +5,6 @@ package import ScrollbackWire
 extension Engine {
     package typealias Completion<Answer> = @Sendable (Result<Answer, ChatError>) -> Void
 
-    /// Creates or changes a conversation.
-    ///
-    /// Completes with whether the conversation was created.
-    ///
-    /// - Parameters:
-    ///   - exists: Whether the conversation must exist; `nil` creates or changes it.
-    ///   - operation: The ID under which a retry gets the same answer and changes nothing.
-    package func putConversation(
-        _ id: ConversationID, _ settings: ConversationSettings, exists: Bool? = nil, operation: MessageID? = nil,
-        by caller: Caller, completion: @escaping Completion<Bool>
-    ) {
-        let request = ChangeRequest(conversation: id.absolute(for: caller.user), caller: caller, operation: operation)
-        do {
-            try checkTexts([("name", settings.name)])
-        } catch {
-            return completion(.failure(error))
-        }
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                try $0.putConversation(request, settings, exists: exists, permissions: permissions)
-            }, completion: completion)
-    }
-
-    /// Deletes a conversation with all its messages.
-    package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
-        let id = id.absolute(for: caller.user)
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                try $0.deleteConversation(id, by: caller, permissions: permissions)
-            }, completion: completion)
-    }
-
-    /// Adds a member, changes a member's role, or mutes a member.
-    ///
-    /// Completes with whether the user was added.
-    ///
-    /// - Parameters:
-    ///   - mute: The new mute; `.some(nil)` unmutes the member and `nil` leaves the mute unchanged.
-    ///   - operation: The ID under which a retry gets the same answer and changes nothing.
-    package func putMember(
-        _ user: UserID, role: Role?, mute: Mute?? = nil, of id: ConversationID, operation: MessageID? = nil,
-        by caller: Caller, completion: @escaping Completion<Bool>
-    ) {
-        let id = id.absolute(for: caller.user)
-        let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
-        let digest = request.digest(
-            "member", user.text, role?.rawValue ?? "", mute.map { "\(String(describing: $0))" } ?? "")
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                if let earlier = try $0.previousMemberChange(request, digest) { return earlier.answer == 1 }
-                let events = $0.events.count
-                var isNew = false
-                // The permission is checked once, before any change, because a new role of the caller could change the
-                // result.
-                if mute != nil {
-                    try $0.checkMayMute(user, in: id, by: caller, permissions: permissions, joins: role != nil)
-                }
-                if role != nil || mute == nil {
-                    isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
-                }
-                if let mute { try $0.putMute(mute, of: user, in: id, by: caller) }
-                // A request that changed nothing can be repeated.
-                if $0.events.count > events { try $0.rememberMemberChange(request, digest, answer: isNew ? 1 : 0) }
-                return isNew
-            }, completion: completion)
-    }
-
     /// Changes the caller's own state in a conversation.
     ///
     /// Completes with the caller's state and counts after the change.
@@ -111,25 +41,6 @@ extension Engine {
         commits.submit(
             for: WorkOwner(caller), about: footprints,
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
-    }
-
-    /// Removes a member, or lets the caller leave.
-    ///
-    /// - Parameter operation: The ID under which a retry changes nothing.
-    package func removeMember(
-        _ user: UserID, from id: ConversationID, operation: MessageID? = nil, by caller: Caller,
-        completion: @escaping Completion<Void>
-    ) {
-        let id = id.absolute(for: caller.user)
-        let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
-        let digest = request.digest("removal", user.text)
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                if try $0.previousMemberChange(request, digest) != nil { return }
-                try $0.removeMember(user, from: id, by: caller, permissions: permissions)
-                try $0.rememberMemberChange(request, digest, answer: 0)
-            }, completion: completion)
     }
 
     /// Returns the current members ordered by user ID: at most `limit` after `after`.

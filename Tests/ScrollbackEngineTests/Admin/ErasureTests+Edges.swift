@@ -171,6 +171,8 @@ extension ErasureTests {
         let late = [
             lateRefusal(of: ReportMessage(conversation: room, id: other.id, reason: .spam)),
             lateRefusal(of: PutDraft(conversation: room, draft: draft)),
+            lateRefusal(of: PutConversation(conversation: .group("late"), settings: .init())),
+            lateRefusal(of: PutMember(conversation: group, user: "alice")),
             lateRefusal(
                 of: ScheduleMessage(
                     conversation: room, submission: harness.submission("late"),

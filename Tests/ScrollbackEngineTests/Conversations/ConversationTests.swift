@@ -184,10 +184,9 @@ struct ConversationTests {
                 conversation: group, caller: Caller(user: "alice"),
                 submission: Submission(id: MessageID(high: 1, low: 2), content: .text("late")))
             _ = try transaction.append(late, permissions: .standard)
-            try transaction.deleteConversation(group, by: EngineHarness.admin, permissions: .standard)
-            _ = try transaction.putConversation(
-                ChangeRequest(conversation: group, caller: EngineHarness.admin), .init(members: ["bob"]),
-                permissions: .standard)
+            _ = try DeleteConversation(conversation: group).run(transaction, harness.context)
+            _ = try PutConversation(conversation: group, settings: .init(members: ["bob"]))
+                .run(transaction, harness.context)
             let new = AppendRequest(
                 conversation: group, caller: Caller(user: "bob"),
                 submission: Submission(id: MessageID(high: 1, low: 3), content: .text("new")))

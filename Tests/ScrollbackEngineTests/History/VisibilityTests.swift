@@ -357,10 +357,8 @@ struct VisibilityTests {
         try harness.make(.community("c"), members: ["alice"])
         try harness.change { transaction in
             for index in 1...499 {
-                _ = try transaction.putConversation(
-                    ChangeRequest(
-                        conversation: .community("c", channel: Identifier(known: "x\(index)")),
-                        caller: EngineHarness.admin), .init(), permissions: .standard)
+                let channel = ConversationID.community("c", channel: Identifier(known: "x\(index)"))
+                _ = try PutConversation(conversation: channel, settings: .init()).run(transaction, harness.context)
             }
         }
         for index in 1...499 {

@@ -277,9 +277,3 @@ private final class BatchScenario {
         }
     }
 }
-
-extension EngineHarness {
-    fileprivate var context: OperationContext {
-        OperationContext(engine: engine, caller: Self.admin, offload: { $0() })
-    }
-}
