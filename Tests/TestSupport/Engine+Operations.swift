@@ -35,4 +35,33 @@ extension Engine {
             completion($0.map { _ in })
         }
     }
+
+    /// Changes the caller's own state in a conversation.
+    package func change(
+        _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
+    ) {
+        switch change {
+        case .read(let seq, let epoch, let userRev):
+            let operation = MarkRead(conversation: id, seq: seq, epoch: epoch, userRev: userRev)
+            execute(operation, by: caller, completion: completion)
+        case .markUnread: execute(MarkUnread(conversation: id), by: caller, completion: completion)
+        case .settings(let isMuted, let isPinned):
+            let operation = SetOwnSettings(conversation: id, isMuted: isMuted, isPinned: isPinned)
+            execute(operation, by: caller, completion: completion)
+        case .notifications(let level):
+            execute(SetNotifications(conversation: id, level: level), by: caller, completion: completion)
+        case .removeRecent(let position, let excludes):
+            let operation = RemoveRecent(conversation: id, at: position, excludesFromNewDevices: excludes)
+            execute(operation, by: caller, completion: completion)
+        case .addRecent: execute(AddRecent(conversation: id), by: caller, completion: completion)
+        case .excludeFromNewDevices(let position):
+            execute(ExcludeFromNewDevices(conversation: id, at: position), by: caller, completion: completion)
+        }
+    }
+
+    package func read(
+        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
+    ) {
+        execute(MarkRead(conversation: id, seq: seq, epoch: epoch), by: caller, completion: completion)
+    }
 }

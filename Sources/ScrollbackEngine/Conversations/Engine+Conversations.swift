@@ -5,44 +5,6 @@ package import ScrollbackWire
 extension Engine {
     package typealias Completion<Answer> = @Sendable (Result<Answer, ChatError>) -> Void
 
-    /// Changes the caller's own state in a conversation.
-    ///
-    /// Completes with the caller's state and counts after the change.
-    package func change(
-        _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
-    ) {
-        let id = id.logID.absolute(for: caller.user)
-        var footprint = Footprint(id, caller.user, needsAccess: true)
-        if case .read(let seq, _, _) = change { footprint.readsThrough = seq }
-        commits.submit(
-            for: WorkOwner(caller), about: [footprint],
-            { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
-            completion: completion)
-    }
-
-    /// Advances the caller's read position, and removes the marked-unread flag.
-    ///
-    /// Completes with the caller's counts after the change.
-    package func read(
-        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
-    ) {
-        change(id, .read(seq: seq, epoch: epoch, userRev: nil), by: caller, completion: completion)
-    }
-
-    /// Advances the caller's read positions in several conversations, as one change.
-    ///
-    /// Completes with one answer per conversation.
-    package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
-        let footprints = marks.map { mark in
-            Footprint(
-                mark.conversation.logID.absolute(for: caller.user), caller.user, needsAccess: true,
-                readsThrough: mark.position.seq)
-        }
-        commits.submit(
-            for: WorkOwner(caller), about: footprints,
-            { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
-    }
-
     /// Returns the current members ordered by user ID: at most `limit` after `after`.
     package func members(of id: ConversationID, after: UserID?, limit: Int, by caller: Caller) throws -> [Member] {
         try checkLimit(limit)

@@ -173,6 +173,7 @@ extension ErasureTests {
             lateRefusal(of: PutDraft(conversation: room, draft: draft)),
             lateRefusal(of: PutConversation(conversation: .group("late"), settings: .init())),
             lateRefusal(of: PutMember(conversation: group, user: "alice")),
+            lateRefusal(of: AddRecent(conversation: .direct("bob"))),
             lateRefusal(
                 of: ScheduleMessage(
                     conversation: room, submission: harness.submission("late"),

@@ -53,7 +53,7 @@ extension EngineHarness {
     }
 
     func report(_ marks: [DeliveryMark], by user: UserID) throws -> [DeliveryResult] {
-        try done { engine.reportDelivered(marks, by: Caller(user: user), completion: $0) }
+        try perform(ReportDelivered(marks), by: Caller(user: user)).results
     }
 
     /// Reports through which message a user's device has stored a conversation.
