@@ -184,13 +184,10 @@ extension ErasureTests {
                         "alice", .init(name: "Alice"), by: alice, since: slowBody, completion: $0)
                 }
             },
-            refusal {
-                _ = try harness.done {
-                    harness.engine.addAction(
-                        to: other.id, in: room, type: "reaction", value: "👍", by: alice, since: slowBody,
-                        completion: $0)
-                }
-            },
+            lateRefusal(
+                of: AddAction(
+                    conversation: room, id: other.id, action: ActionContent(type: "reaction", value: "👍"),
+                    operation: nil)),
         ]
         #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")
         #expect(try traces(of: "alice", in: harness) == [])
