@@ -313,16 +313,14 @@ struct ConversationTests {
         let issued = harness.clock.now
         harness.clock.advance(by: 10)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) } == nil)
-        try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
+        try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
         #expect(
             refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now) }?.code
                 == .tokenRevoked)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now + 1) } == nil)
         #expect(refusal { try harness.engine.checkAccount(of: "bob", tokenIssuedAt: issued) } == nil)
-        let error = refusal {
-            try harness.done { harness.engine.revokeTokens(of: "alice", by: Caller(user: "alice"), completion: $0) }
-        }
+        let error = refusal { try harness.perform(RevokeTokens(user: "alice"), by: Caller(user: "alice")) }
         #expect(error?.code == .forbidden)
     }
 
