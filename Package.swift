@@ -227,11 +227,13 @@ let package = Package(
         ),
         // A test trait. Not part of any product.
         .target(name: "ContractRows", path: "Tests/ContractRows", swiftSettings: strict),
-        // Waiting, seeds, temporary folders, databases and log records for tests. Not part of any product.
+        // Waiting, seeds, temporary folders, databases, log records and operations of the engine for tests. Not part of
+        // any product.
         .target(
             name: "TestSupport",
             dependencies: [
-                "ScrollbackModel", "ScrollbackPostgres", .product(name: "GRDB", package: "GRDB.swift"),
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres", "ScrollbackWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestSupport", swiftSettings: strict),

@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import ScrollbackWire
 import Synchronization
 
 struct EngineAppend: AsyncParsableCommand {
@@ -42,8 +43,10 @@ struct EngineAppend: AsyncParsableCommand {
         for number in 0..<conversations {
             await withCheckedContinuation { continuation in
                 // Administrators have no daily quota of groups.
-                engine.putConversation(
-                    .group(Identifier(known: "g\(number)")), ConversationSettings(members: ["sender"]),
+                engine.execute(
+                    PutConversation(
+                        conversation: .group(Identifier(known: "g\(number)")),
+                        settings: ConversationSettings(members: ["sender"])),
                     by: Caller(user: "admin", isAdmin: true)
                 ) { result in
                     if case .failure(let error) = result { fatalError("\(error)") }

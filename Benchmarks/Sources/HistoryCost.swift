@@ -13,7 +13,8 @@ import ScrollbackWire
 /// Every thousandth is an image, and every thousandth has another sender.
 private func fillMixed(_ store: any MessageStore, messages: Int) throws {
     let engine = try Engine(store: store, execution: .inline)
-    engine.putConversation(.group("deep"), ConversationSettings(), by: Caller(user: "alice")) { _ in }
+    let group = PutConversation(conversation: .group("deep"), settings: ConversationSettings())
+    engine.execute(group, by: Caller(user: "alice")) { _ in }
     var generator = SplitMix64(seed: 11)
     let start = Date(timeIntervalSince1970: 1_500_000_000)
     let text = MessageContent.text(String(repeating: "x", count: 289))
@@ -102,7 +103,8 @@ struct HistoryCost: AsyncParsableCommand {
         let content = MessageContent.text(String(repeating: "x", count: 289))
         for number in 0..<500 {
             let id = ConversationID.group(Identifier(known: "g\(number)"))
-            inline.putConversation(id, ConversationSettings(), by: Caller(user: "alice")) { _ in }
+            let creation = PutConversation(conversation: id, settings: ConversationSettings())
+            inline.execute(creation, by: Caller(user: "alice")) { _ in }
             let messages = (0..<1000).map { second in
                 let time = start.addingTimeInterval(Double(second))
                 return ImportedMessage(

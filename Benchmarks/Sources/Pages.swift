@@ -18,7 +18,8 @@ func fill(
     text: (Int) -> String = { _ in String(repeating: "x", count: 289) }
 ) throws {
     let engine = try Engine(store: store, execution: .inline, clock: clock)
-    engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
+    let creation = PutConversation(conversation: .group(group), settings: ConversationSettings())
+    engine.execute(creation, by: Caller(user: sender)) { _ in }
     var generator = SplitMix64(seed: 11)
     let start = Date(timeIntervalSince1970: 1_500_000_000)
     let admin = Caller(user: "admin", isAdmin: true)

@@ -116,8 +116,9 @@ public final class TestServer: Sendable {
     public func makeGroup(_ name: Identifier, members: [UserID]) async throws(ChatError) {
         guard let owner = members.first else { throw ChatError(.invalidParameter, "A group needs a member.") }
         try await server.perform { engine, completion in
-            engine.putConversation(
-                .group(name), ConversationSettings(name: name.text, members: members), by: Caller(user: owner),
+            let settings = ConversationSettings(name: name.text, members: members)
+            engine.execute(
+                PutConversation(conversation: .group(name), settings: settings), by: Caller(user: owner),
                 completion: completion)
         }
     }
@@ -129,11 +130,11 @@ public final class TestServer: Sendable {
         let admin = Caller(user: "admin", isAdmin: true)
         if isMember {
             try await server.perform { engine, completion in
-                engine.putMember(user, role: nil, of: conversation, by: admin, completion: completion)
+                engine.execute(PutMember(conversation: conversation, user: user), by: admin, completion: completion)
             }
         } else {
             try await server.perform { engine, completion in
-                engine.removeMember(user, from: conversation, by: admin, completion: completion)
+                engine.execute(RemoveMember(conversation: conversation, user: user), by: admin, completion: completion)
             }
         }
     }
@@ -151,8 +152,9 @@ public final class TestServer: Sendable {
     ) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
-            engine.putConversation(
-                conversation, ConversationSettings(visibility: visibility), by: admin, completion: completion)
+            let settings = ConversationSettings(visibility: visibility)
+            engine.execute(
+                PutConversation(conversation: conversation, settings: settings), by: admin, completion: completion)
         }
     }
 
@@ -164,10 +166,9 @@ public final class TestServer: Sendable {
     public func makeRoom(_ name: Identifier, capacity: Int? = nil) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
-            engine.putConversation(
-                .room(name), ConversationSettings(name: name.text, capacity: capacity.map { .set($0) } ?? .keep),
-                by: admin,
-                completion: completion)
+            let settings = ConversationSettings(name: name.text, capacity: capacity.map { .set($0) } ?? .keep)
+            engine.execute(
+                PutConversation(conversation: .room(name), settings: settings), by: admin, completion: completion)
         }
     }
 
@@ -175,8 +176,8 @@ public final class TestServer: Sendable {
     public func mute(_ user: UserID, _ mute: Mute?, in conversation: ConversationID) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
-            engine.putMember(
-                user, role: nil, mute: .some(mute), of: conversation, by: admin, completion: completion)
+            engine.execute(
+                PutMember(conversation: conversation, user: user, mute: .some(mute)), by: admin, completion: completion)
         }
     }
 
@@ -186,8 +187,9 @@ public final class TestServer: Sendable {
     public func setFrozen(_ isFrozen: Bool, _ conversation: ConversationID) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
-            engine.putConversation(
-                conversation, ConversationSettings(isFrozen: isFrozen), by: admin, completion: completion)
+            let settings = ConversationSettings(isFrozen: isFrozen)
+            engine.execute(
+                PutConversation(conversation: conversation, settings: settings), by: admin, completion: completion)
         }
     }
 
@@ -215,15 +217,16 @@ public final class TestServer: Sendable {
     ) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
-            engine.putConversation(
-                .community(name), ConversationSettings(name: name.text, members: members), by: admin,
-                completion: completion)
+            let settings = ConversationSettings(name: name.text, members: members)
+            engine.execute(
+                PutConversation(conversation: .community(name), settings: settings), by: admin, completion: completion)
         }
         for channel in channels {
             try await server.perform { engine, completion in
-                engine.putConversation(
-                    .community(name, channel: channel), ConversationSettings(name: channel.text), by: admin,
-                    completion: completion)
+                let id = ConversationID.community(name, channel: channel)
+                let settings = ConversationSettings(name: channel.text)
+                engine.execute(
+                    PutConversation(conversation: id, settings: settings), by: admin, completion: completion)
             }
         }
     }

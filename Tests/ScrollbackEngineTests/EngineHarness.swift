@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// An engine in memory with a manual clock, and short names for the operations of tests.
@@ -60,6 +61,11 @@ final class EngineHarness: Sendable {
     @discardableResult
     func perform<Request: Executable>(_ operation: Request, by caller: Caller) throws -> Request.Answer {
         try done { engine.execute(operation, by: caller, completion: $0) }
+    }
+
+    /// The context of an administrator's request, for an operation that runs within a transaction of the test.
+    var context: OperationContext {
+        OperationContext(engine: engine, caller: Self.admin, offload: { $0() })
     }
 
     func newID() -> MessageID {

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 
 /// The traffic of a small server over some days, the same for the same seed: members join, send, read and leave.
 struct Workload {

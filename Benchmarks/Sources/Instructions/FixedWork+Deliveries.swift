@@ -14,9 +14,10 @@ extension FixedWork {
         let engine = try Engine(
             store: MemoryStore(generation: 1), execution: .inline, clock: clock, batchTime: .seconds(3_600))
         let users = (0..<100).map { user($0) }
-        engine.putConversation(
-            .group("fan"), ConversationSettings(members: Array(users.dropFirst())), by: Caller(user: users[0]),
-            completion: check)
+        engine.execute(
+            PutConversation(
+                conversation: .group("fan"), settings: ConversationSettings(members: Array(users.dropFirst()))),
+            by: Caller(user: users[0]), completion: check)
         let loops = (0..<lanes).map { _ in EmbeddedEventLoop() }
         let detached = loops.map { DetachedLane(eventLoop: $0) }
         let written = EventCounter()

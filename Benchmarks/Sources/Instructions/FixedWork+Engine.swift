@@ -21,9 +21,10 @@ extension FixedWork {
         for first in stride(from: 0, to: count, by: 500) {
             engine.submitTogether {
                 for number in first..<min(first + 500, count) {
-                    engine.putConversation(
-                        group(number), ConversationSettings(members: members), by: Caller(user: "admin", isAdmin: true),
-                        completion: check)
+                    engine.execute(
+                        PutConversation(
+                            conversation: group(number), settings: ConversationSettings(members: members)),
+                        by: Caller(user: "admin", isAdmin: true), completion: check)
                 }
             }
         }

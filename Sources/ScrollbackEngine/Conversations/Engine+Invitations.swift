@@ -3,36 +3,6 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Invites a user to a group, a community or a private channel.
-    ///
-    /// Completes with the invitation, and with whether the user had no open invitation before.
-    ///
-    /// - Parameter lifetime: How long the invitation is valid, in seconds; `nil` for an invitation without an end.
-    package func invite(
-        _ user: UserID, to id: ConversationID, expiresIn lifetime: Int64?, by caller: Caller,
-        completion: @escaping Completion<(invitation: Invitation, isNew: Bool)>
-    ) {
-        let name = id.absolute(for: caller.user)
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                let lifetime = try Invitation.validated(lifetime: lifetime)
-                return try $0.invite(user, to: name, lifetime: lifetime, by: caller, permissions: permissions)
-            }, completion: completion)
-    }
-
-    /// Revokes or declines an invitation.
-    package func endInvitation(
-        of user: UserID, to id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
-    ) {
-        let name = id.absolute(for: caller.user)
-        commits.submit(
-            for: WorkOwner(caller),
-            { [permissions] in
-                try $0.endInvitation(of: user, to: name, by: caller, permissions: permissions)
-            }, completion: completion)
-    }
-
     /// Returns the open invitations to a conversation ordered by user, or the caller's own if `id` is `nil`.
     ///
     /// A page may contain fewer than `limit` invitations, because expired ones are left out.

@@ -2,62 +2,10 @@ import Foundation
 import ScrollbackModel
 
 extension Transaction {
-    /// Invites a user to a conversation that lists its members.
-    ///
-    /// - Parameter lifetime: How long the invitation is valid, in seconds; `nil` for an invitation without an end.
-    /// - Returns: The invitation, and whether the user had no open invitation before.
-    /// - Throws: `conflict` if the user is a member already, `banned`, `blocked`, `forbidden`, `unknown-member`,
-    ///   `unknown-conversation`, and `invalid-parameter` for a public channel.
-    func invite(
-        _ user: UserID, to id: ConversationID, lifetime: Int64?, by caller: Caller, permissions: Permissions
-    ) throws -> (invitation: Invitation, isNew: Bool) {
-        let row = try conversationWithInvitations(id, by: caller, permissions: permissions)
-        guard try member(user, of: row.number)?.standing != .member else {
-            throw ChatError(.conflict, "\(user) is already a member of \(id).", parameter: "user")
-        }
-        try checkIsNotErased(user)
-        try checkIsNotBanned(user, from: row, now: now.date, shownTo: caller.user)
-        if row.isPrivate, let community = try conversation(.community(id.target)) {
-            try checkIsMember(user, of: community)
-        }
-        try checkMayApproach(user, by: caller)
-        let isNew = try openInvitation(of: user, to: row) == nil
-        let growth = Growth(members: isNew ? 1 : 0)
-        try checkGrowth(growth, by: caller)
-        try recordGrowth(growth, by: caller)
-        // The wire format has milliseconds.
-        let at = Date(timeIntervalSince1970: (now.date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
-        let invitation = InvitationRow(
-            conversation: row.number, user: user, by: caller.user, at: at,
-            until: lifetime.map { at + TimeInterval($0) })
-        try store.put(invitation)
-        publish(.invited(invitation.invitation(to: row)))
-        return (invitation.invitation(to: row), isNew)
-    }
-
-    /// Revokes or declines an invitation.
-    ///
-    /// - Throws: `unknown-invitation`, `unknown-conversation`, `forbidden`, and `invalid-parameter` for a public
-    ///   channel.
-    func endInvitation(
-        of user: UserID, to id: ConversationID, by caller: Caller, permissions: Permissions
-    ) throws {
-        if user == caller.user, let row = try conversation(id), !row.isDeleted,
-            try openInvitation(of: user, to: row) != nil
-        {
-            return try endInvitation(of: user, to: row)
-        }
-        let row = try conversationWithInvitations(id, by: caller, permissions: permissions)
-        guard try openInvitation(of: user, to: row) != nil else {
-            throw ChatError(.unknownInvitation, "\(user) has no open invitation to \(id).", parameter: "user")
-        }
-        try endInvitation(of: user, to: row)
-    }
-
     /// Checks that a caller may invite or add a user.
     ///
     /// - Throws: `blocked` if the user has blocked the caller.
-    private func checkMayApproach(_ user: UserID, by caller: Caller) throws {
+    func checkMayApproach(_ user: UserID, by caller: Caller) throws {
         if !caller.isAdmin, try store.hasBlocked(user, caller.user) {
             throw ChatError(.blocked, "\(user) has blocked you.", parameter: "user")
         }
@@ -112,16 +60,16 @@ extension Transaction {
         }
     }
 
-    private func endInvitation(of user: UserID, to row: ConversationRow) throws {
+    func endInvitation(of user: UserID, to row: ConversationRow) throws {
         try store.dropInvitation(of: user, to: row.number)
         publish(.invitationEnded(row.id, user))
     }
 
-    private func openInvitation(of user: UserID, to row: ConversationRow) throws -> InvitationRow? {
+    func openInvitation(of user: UserID, to row: ConversationRow) throws -> InvitationRow? {
         try store.invitation(of: user, to: row.number).flatMap { $0.isActive(at: now.date) ? $0 : nil }
     }
 
-    private func conversationWithInvitations(
+    func conversationWithInvitations(
         _ id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)

@@ -1,55 +1,6 @@
-package import ScrollbackModel
+import ScrollbackModel
 
 extension Transaction {
-    /// Adds a member, or changes a member's role.
-    ///
-    /// - Returns: Whether the user was added.
-    package func putMember(
-        _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, permissions: Permissions
-    ) throws -> Bool {
-        if role ?? .member == .member, try acceptInvitation(user, id, by: caller) {
-            try writeNotice(Notice(.memberJoined, user: user), in: id, by: user)
-            return true
-        }
-        let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
-        let callerRole = try self.role(of: caller.user, in: row)
-        if let known = try member(user, of: row.number), known.standing == .member {
-            // Others may not learn who is a member.
-            guard callerRole != nil || caller.isAdmin else {
-                throw permissions.refusal(of: .addMember, in: id, to: "add members")
-            }
-            guard let role, role != known.role else { return false }
-            try permissions.require(.changeRole, in: id, as: callerRole, by: caller, to: "change roles")
-            let growth = Growth(messageBytes: Self.rowBytes)
-            try checkGrowth(growth, by: caller)
-            try recordGrowth(growth, by: caller)
-            var changed = known
-            changed.role = role
-            put(changed)
-            try put(row)
-            publish(.joined(id, user, role, fullyVisibleAfter: try store.fullyVisibleAfter(known, in: row)))
-            try writeNotice(Notice(.roleChanged, user: user, role: role), in: id, by: caller.user)
-            try audit(.changeRole, by: caller, of: user, in: row, detail: role.rawValue)
-            return false
-        }
-        try permissions.require(.addMember, in: id, as: callerRole, by: caller, to: "add members")
-        if let role, role > .member {
-            try permissions.require(.changeRole, in: id, as: callerRole, by: caller, to: "assign roles")
-        }
-        if row.isPrivate, let community = try conversation(.community(id.target)) {
-            try checkIsMember(user, of: community)
-        }
-        try checkIsNotBanned(user, from: row, now: now.date, shownTo: caller.user)
-        try checkMayAdd(user, to: row, by: caller)
-        // Users may join themselves however many users they have added.
-        let growth = Growth(members: user == caller.user ? 0 : 1, messageBytes: Self.rowBytes)
-        try checkGrowth(growth, by: caller)
-        try recordGrowth(growth, by: caller)
-        try addMember(user, as: role ?? .member, to: row, sinceBeginning: false, by: caller.user)
-        try writeNotice(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
-        return true
-    }
-
     /// Returns the earlier change of members with the request's operation ID.
     ///
     /// It is looked up before permissions, which the caller may have lost since the first attempt, for example by
@@ -67,32 +18,6 @@ extension Transaction {
         // The entry covers no message, so clients don't see a change of the history.
         _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: answer)
         try put(row)
-    }
-
-    /// Removes a member, or lets the caller leave.
-    package func removeMember(
-        _ user: UserID, from id: ConversationID, by caller: Caller, permissions: Permissions
-    ) throws {
-        let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
-        guard let known = try member(user, of: row.number), known.standing == .member else {
-            throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")
-        }
-        let callerRole = try role(of: caller.user, in: row)
-        // A role in the community also applies in its private channels.
-        let targetRole = try role(of: user, in: row) ?? known.role
-        let isLeaving = user == caller.user
-        try permissions.require(
-            isLeaving ? .leave : .removeMember, in: id, as: callerRole, by: caller,
-            to: isLeaving ? "leave" : "remove members")
-        guard
-            isLeaving
-                || Permissions.allows(.removeMember, onUserWith: targetRole, as: callerRole, isAdmin: caller.isAdmin)
-        else {
-            throw ChatError(.forbidden, "In \(id), you can remove only members whose role is not above yours.")
-        }
-        if id.isCommunityRoot { try removeFromChannels(user, of: id, by: caller.user) }
-        try endMembership(user, of: id, by: caller.user)
-        if !isLeaving { try audit(.removeMember, by: caller, of: user, in: row) }
     }
 
     /// Removes a user from the private channels of a community that the user is removed from.

@@ -16,6 +16,11 @@ package struct ChangeRequest: Sendable {
         self.operation = operation
     }
 
+    /// Creates a request to change the log of a conversation, whose name may be relative to the caller.
+    init(toLog id: ConversationID, by caller: Caller, operation: MessageID? = nil) {
+        self.init(conversation: id.logID.absolute(for: caller.user), caller: caller, operation: operation)
+    }
+
     /// Returns the footprint of a change.
     ///
     /// - Parameters:
@@ -70,6 +75,13 @@ extension Transaction {
         return try subject.access.shown(message, in: store)
     }
 
+    /// Returns a changed message as the answer to a request.
+    func answer(_ message: MessageRow, to request: ChangeRequest) throws -> Message {
+        let epoch = try conversation(request.conversation)?.epoch(in: generation)
+        return message.message(
+            in: request.conversation.relative(to: request.caller.user), epoch: epoch ?? Epoch(rawValue: 0))
+    }
+
     /// Returns the earlier change with the request's operation ID.
     ///
     /// - Throws: `conflict` if the ID was used for a different request.
@@ -113,6 +125,20 @@ extension Transaction {
                 row.id, .message(message.message(in: row.id, epoch: epoch)),
                 HeadAnnouncement(row, generation: generation),
                 notifiesCommunity: notifiesCommunity(row)))
+    }
+
+    /// Replaces the stored mentions of a message.
+    func replaceMentions(_ old: Mentions?, with new: Mentions?, of message: MessageRow, in number: Int64) throws {
+        func users(_ mentions: Mentions?) -> Set<UserID?> {
+            var users = Set((mentions?.users ?? []).filter { $0 != message.sender }.map { UserID?.some($0) })
+            if mentions?.everyone == true { users.insert(nil) }
+            return users
+        }
+        let (before, after) = (users(old), users(new))
+        for user in before.subtracting(after) { try store.dropMention(of: user, at: message.seq, in: number) }
+        for user in after.subtracting(before) {
+            try store.insertMention(of: user, by: message.sender, at: message.seq, in: number)
+        }
     }
 }
 

@@ -35,34 +35,6 @@ extension Engine {
             throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
         }
     }
-
-    /// Deactivates or reactivates a user; the user's data stays.
-    package func setState(
-        of user: UserID, isActive: Bool, by caller: Caller, completion: @escaping Completion<Void>
-    ) {
-        do {
-            try caller.checkMayAdminister(user, "Deactivating users")
-        } catch {
-            return completion(.failure(error))
-        }
-        commits.submit(
-            for: WorkOwner(caller),
-            { transaction in
-                try user.checkIsNotReplacement()
-                var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
-                guard row.state == .active || row.state == .deactivated else { throw row.unknown }
-                let isChanged = (row.state == .active) != isActive
-                row.state = isActive ? .active : .deactivated
-                try transaction.store.put(row)
-                if isChanged {
-                    let action: ModerationAct.Action = isActive ? .activate : .deactivate
-                    transaction.publish(.moderated(ModerationAct(action, of: user, by: caller.user)))
-                    try transaction.audit(isActive ? .activate : .deactivate, by: caller, of: user)
-                }
-                if !isActive { transaction.publish(.accessRevoked(user, row.refusal)) }
-            }, completion: completion)
-    }
-
 }
 
 extension Caller {

@@ -43,16 +43,23 @@ package protocol WriteOperation: Executable {
     /// the other requests of the transaction are committed.
     func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer
 
+    /// The rows that the operation will probably read, so that PostgreSQL reads them ahead.
+    ///
+    /// The default is an empty list, for rare operations.
+    func footprints(for caller: Caller) -> [Footprint]
+
     /// Called on the writer thread when the transaction is on disk, before the caller gets the answer.
     func didCommit(_ context: OperationContext)
 }
 
 extension WriteOperation {
+    package func footprints(for caller: Caller) -> [Footprint] { [] }
+
     package func didCommit(_ context: OperationContext) {}
 
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
         context.engine.commits.submit(
-            for: WorkOwner(context.caller),
+            for: WorkOwner(context.caller), about: footprints(for: context.caller),
             { transaction in
                 try context.engine.checkNotErased(context.caller.user, since: context.erasureCount)
                 return try run(transaction, context)

@@ -4,9 +4,6 @@ import ScrollbackWire
 
 /// Push devices and preferences, which users manage for themselves and administrators for all users.
 extension Engine {
-    /// The maximum number of devices per user; registering more removes the one that was registered longest ago.
-    static let maximumPushDevices = 20
-
     /// Returns a user's push devices.
     package func pushDevices(of user: UserID, by caller: Caller) throws -> [PushDevice] {
         try checkIsOwn(user, caller)
@@ -17,50 +14,6 @@ extension Engine {
     package func pushPreferences(of user: UserID, by caller: Caller) throws -> PushPreferences {
         try checkIsOwn(user, caller)
         return try store.read { try $0.pushUser(user)?.preferences ?? PushPreferences() }
-    }
-
-    /// Registers a device or updates its registration, and removes the token from any other device.
-    ///
-    /// - Parameter erasureCount: As for ``send(_:to:by:origin:since:completion:)``.
-    package func putPushDevice(
-        _ device: PushDevice, of user: UserID, by caller: Caller, since erasureCount: Int? = nil,
-        completion: @escaping Completion<PushDevice>
-    ) {
-        let erasureCount = erasureCount ?? self.erasureCount
-        do {
-            try checkIsOwn(user, caller)
-            _ = try device.validated()
-        } catch {
-            return completion(.failure(ChatError(wrapping: error)))
-        }
-        commits.submit(
-            for: WorkOwner(caller),
-            { [erasing, clock] transaction in
-                try erasing.check(caller.user, since: erasureCount)
-                let former = try transaction.store.pushDevice(service: device.service, token: device.token)
-                if let former, former.user != user { try transaction.dropPushDevice(former.device.id, of: former.user) }
-                let known = try transaction.store.pushDevices(of: user)
-                if known.count >= Self.maximumPushDevices, !known.contains(where: { $0.device.id == device.id }),
-                    let oldest = known.min(by: { $0.registeredAt < $1.registeredAt })
-                {
-                    try transaction.store.dropPushDevice(oldest.device.id, of: user)
-                }
-                try transaction.store.put(PushDeviceRow(user: user, device: device, registeredAt: clock()))
-                try transaction.countPushDevices(of: user)
-                return device
-            }, completion: completion)
-    }
-
-    /// Removes a device, so that it receives no more pushes.
-    package func dropPushDevice(
-        _ device: Identifier, of user: UserID, by caller: Caller, completion: @escaping Completion<Void>
-    ) {
-        do {
-            try checkIsOwn(user, caller)
-        } catch {
-            return completion(.failure(ChatError(wrapping: error)))
-        }
-        commits.submit(for: WorkOwner(caller), { try $0.dropPushDevice(device, of: user) }, completion: completion)
     }
 
     private func checkIsOwn(_ user: UserID, _ caller: Caller) throws(ChatError) {

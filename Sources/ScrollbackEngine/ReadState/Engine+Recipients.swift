@@ -2,25 +2,6 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Records the sequence numbers through which the caller's devices have stored several conversations.
-    ///
-    /// This is one change. Completes with one answer per conversation.
-    package func reportDelivered(
-        _ marks: [DeliveryMark], by caller: Caller, completion: @escaping Completion<[DeliveryResult]>
-    ) {
-        let footprints = marks.map { mark in
-            var footprint = Footprint(
-                mark.conversation.logID.absolute(for: caller.user), caller.user, needsAccess: true,
-                readsThrough: mark.position.seq)
-            footprint.countsMembers = true
-            return footprint
-        }
-        commits.submit(
-            for: WorkOwner(caller), about: footprints,
-            { [permissions] in try $0.recordDelivered(marks, by: caller, permissions: permissions) },
-            completion: completion)
-    }
-
     /// Returns the members whose devices have received a message, ordered by user ID and without the sender.
     ///
     /// - Throws: `feature-off` if the conversation has no delivery receipts, `unknown-message`, `forbidden`.

@@ -68,22 +68,4 @@ extension Engine {
                 return row.profile
             }, completion: completion)
     }
-
-    /// Revokes all tokens issued to a user until now, and closes the user's connections.
-    package func revokeTokens(of id: UserID, by caller: Caller, completion: @escaping Completion<Void>) {
-        do {
-            try caller.checkIsAdministrator("Revoking tokens")
-        } catch {
-            return completion(.failure(error))
-        }
-        commits.submit(
-            for: WorkOwner(caller),
-            { [clock] transaction in
-                var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
-                row.revokedAt = clock()
-                try transaction.store.put(row)
-                try transaction.audit(.revokeTokens, by: caller, of: id)
-                transaction.publish(.tokensRevoked(id))
-            }, completion: completion)
-    }
 }

@@ -29,16 +29,20 @@ struct DemoCommunity {
             _ = try await commit { $0.putUser(person.id, change, by: Self.admin, completion: $1) }
         }
         let members = ConversationSettings(name: "Harbour", visibility: .everything, members: Self.people.map(\.id))
-        _ = try await commit { $0.putConversation(id, members, by: Self.admin, completion: $1) }
+        let creation = PutConversation(conversation: id, settings: members)
+        _ = try await commit { $0.execute(creation, by: Self.admin, completion: $1) }
         for channel in Self.channels {
             let settings = ConversationSettings(name: channel.name.text, visibility: .everything)
             let log = ConversationID.community(Self.name, channel: channel.name)
-            _ = try await commit { $0.putConversation(log, settings, by: Self.admin, completion: $1) }
+            _ = try await commit {
+                $0.execute(PutConversation(conversation: log, settings: settings), by: Self.admin, completion: $1)
+            }
             try await talk(in: log, about: channel.topics, messages: channel.messages, speakers: Self.people.map(\.id))
         }
         let crew: [UserID] = ["alice", "bob", "mei"]
         let settings = ConversationSettings(name: "Crew of the Albatross", visibility: .everything, members: crew)
-        _ = try await commit { $0.putConversation(.group("albatross"), settings, by: Self.admin, completion: $1) }
+        let group = PutConversation(conversation: .group("albatross"), settings: settings)
+        _ = try await commit { $0.execute(group, by: Self.admin, completion: $1) }
         try await talk(in: .group("albatross"), about: Self.boatTopics, messages: 60, speakers: crew)
         // These messages stay unread.
         try await say("Welcome aboard! Tide is at 06:40, see you at the quay.", in: .group("albatross"), by: "bob")

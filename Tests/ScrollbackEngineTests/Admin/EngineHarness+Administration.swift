@@ -26,7 +26,7 @@ extension EngineHarness {
     }
 
     func setState(of user: UserID, isActive: Bool, by caller: Caller = admin) throws {
-        try done { engine.setState(of: user, isActive: isActive, by: caller, completion: $0) }
+        try perform(PutUserState(user: user, isActive: isActive), by: caller)
     }
 
     /// Returns the error for a token that is issued now, or `nil` if the server accepts it.

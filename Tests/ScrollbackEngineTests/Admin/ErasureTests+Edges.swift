@@ -171,6 +171,9 @@ extension ErasureTests {
         let late = [
             lateRefusal(of: ReportMessage(conversation: room, id: other.id, reason: .spam)),
             lateRefusal(of: PutDraft(conversation: room, draft: draft)),
+            lateRefusal(of: PutConversation(conversation: .group("late"), settings: .init())),
+            lateRefusal(of: PutMember(conversation: group, user: "alice")),
+            lateRefusal(of: AddRecent(conversation: .direct("bob"))),
             lateRefusal(
                 of: ScheduleMessage(
                     conversation: room, submission: harness.submission("late"),
@@ -181,13 +184,10 @@ extension ErasureTests {
                         "alice", .init(name: "Alice"), by: alice, since: slowBody, completion: $0)
                 }
             },
-            refusal {
-                _ = try harness.done {
-                    harness.engine.addAction(
-                        to: other.id, in: room, type: "reaction", value: "👍", by: alice, since: slowBody,
-                        completion: $0)
-                }
-            },
+            lateRefusal(
+                of: AddAction(
+                    conversation: room, id: other.id, action: ActionContent(type: "reaction", value: "👍"),
+                    operation: nil)),
         ]
         #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")
         #expect(try traces(of: "alice", in: harness) == [])

@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Tests the histories in `Documentation/semantics.md` that concern changes to stored messages.

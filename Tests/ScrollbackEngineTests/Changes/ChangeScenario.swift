@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 
 /// Performs random operations on one conversation in the engine and on a plain log.
 final class ChangeScenario {

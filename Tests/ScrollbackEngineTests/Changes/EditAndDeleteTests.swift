@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Edits and deletes")

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Messages that users hide or clear for themselves")

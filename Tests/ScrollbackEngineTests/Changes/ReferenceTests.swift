@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Replies and quotes refer to messages that exist and that their sender can see.

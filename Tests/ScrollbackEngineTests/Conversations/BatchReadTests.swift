@@ -1,6 +1,7 @@
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Tests requests that set the read markers of several conversations.
@@ -35,7 +36,10 @@ struct BatchReadTests {
             elsewhere, try mark(names[0], 3, in: harness), dead, try mark(names[2], 9, in: harness),
             try mark(names[3], 2, in: harness),
         ]
-        let answers = try harness.done { harness.engine.read(marks, by: alice, completion: $0) }
+        guard case .reads(let answers) = try harness.perform(MarkSeveralRead(marks), by: alice) else {
+            Issue.record("The answer is a number.")
+            return
+        }
         #expect(answers.map(\.conversation) == marks.map(\.conversation))
         #expect(
             answers.map { answer -> String in
@@ -71,7 +75,7 @@ struct BatchReadTests {
         try harness.send(to: names[2], by: "bob")
         let marks = try harness.engine.marks(ReadScope(), by: alice)
         #expect(Set(marks.map(\.conversation)) == [names[1], names[2]])
-        _ = try harness.done { harness.engine.read(marks, by: alice, completion: $0) }
+        try harness.perform(MarkSeveralRead(marks), by: alice)
         #expect(try harness.head(names[1], "alice").isMarkedUnread == false)
         #expect(try harness.engine.marks(ReadScope(), by: alice).isEmpty)
     }

@@ -39,7 +39,7 @@ struct ChannelPrivacyTests {
         let harness = try madePublic()
         let marks = try harness.engine.marks(ReadScope(), by: alice)
         #expect(marks.map(\.conversation) == [channel] && marks.map(\.position.seq) == [5])
-        _ = try harness.done { harness.engine.read(marks, by: alice, completion: $0) }
+        try harness.perform(MarkSeveralRead(marks), by: alice)
         #expect(try harness.unread(channel, "alice") == Counts(0))
         #expect(try harness.engine.marks(ReadScope(), by: alice).isEmpty)
         try harness.join(town, "carol")

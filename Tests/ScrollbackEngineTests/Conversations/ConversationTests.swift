@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Conversations and members")
@@ -184,10 +185,9 @@ struct ConversationTests {
                 conversation: group, caller: Caller(user: "alice"),
                 submission: Submission(id: MessageID(high: 1, low: 2), content: .text("late")))
             _ = try transaction.append(late, permissions: .standard)
-            try transaction.deleteConversation(group, by: EngineHarness.admin, permissions: .standard)
-            _ = try transaction.putConversation(
-                ChangeRequest(conversation: group, caller: EngineHarness.admin), .init(members: ["bob"]),
-                permissions: .standard)
+            _ = try DeleteConversation(conversation: group).run(transaction, harness.context)
+            _ = try PutConversation(conversation: group, settings: .init(members: ["bob"]))
+                .run(transaction, harness.context)
             let new = AppendRequest(
                 conversation: group, caller: Caller(user: "bob"),
                 submission: Submission(id: MessageID(high: 1, low: 3), content: .text("new")))
@@ -313,16 +313,14 @@ struct ConversationTests {
         let issued = harness.clock.now
         harness.clock.advance(by: 10)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) } == nil)
-        try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
+        try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
         #expect(
             refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now) }?.code
                 == .tokenRevoked)
         #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now + 1) } == nil)
         #expect(refusal { try harness.engine.checkAccount(of: "bob", tokenIssuedAt: issued) } == nil)
-        let error = refusal {
-            try harness.done { harness.engine.revokeTokens(of: "alice", by: Caller(user: "alice"), completion: $0) }
-        }
+        let error = refusal { try harness.perform(RevokeTokens(user: "alice"), by: Caller(user: "alice")) }
         #expect(error?.code == .forbidden)
     }
 

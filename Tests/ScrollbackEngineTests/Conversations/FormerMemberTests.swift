@@ -3,6 +3,7 @@ import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Former members see a conversation as it was when their membership ended.

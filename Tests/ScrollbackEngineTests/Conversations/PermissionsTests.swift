@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Permissions")

@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Visible history")
@@ -357,10 +358,8 @@ struct VisibilityTests {
         try harness.make(.community("c"), members: ["alice"])
         try harness.change { transaction in
             for index in 1...499 {
-                _ = try transaction.putConversation(
-                    ChangeRequest(
-                        conversation: .community("c", channel: Identifier(known: "x\(index)")),
-                        caller: EngineHarness.admin), .init(), permissions: .standard)
+                let channel = ConversationID.community("c", channel: Identifier(known: "x\(index)"))
+                _ = try PutConversation(conversation: channel, settings: .init()).run(transaction, harness.context)
             }
         }
         for index in 1...499 {

@@ -3,6 +3,7 @@ import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Daily quotas")

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Free space of the store")

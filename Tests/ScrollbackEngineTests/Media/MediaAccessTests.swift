@@ -3,6 +3,7 @@ import Foundation
 import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Access to files")

@@ -149,7 +149,7 @@ struct ScheduledTests {
     func deactivated() async throws {
         try schedule("x", in: 10)
         let admin = EngineHarness.admin
-        try harness.done { harness.engine.setState(of: "alice", isActive: false, by: admin, completion: $0) }
+        try harness.perform(PutUserState(user: "alice", isActive: false), by: admin)
         try await wait(10)
         #expect(try texts().isEmpty)
         #expect(try list().map(\.failure) == [.userDeactivated])

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 
 extension EngineHarness {
     func block(_ user: UserID, isOn: Bool = true, by other: UserID) throws {

@@ -4,6 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Banned words")

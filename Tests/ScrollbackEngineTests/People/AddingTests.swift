@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Users decide whether others may add them to conversations.
@@ -112,10 +113,7 @@ struct AddingTests {
                 "profile",
                 { _ = try harness.done { harness.engine.putUser(name, .init(name: "x"), by: root, completion: $0) } }
             ),
-            (
-                "state",
-                { try harness.done { harness.engine.setState(of: name, isActive: true, by: root, completion: $0) } }
-            ),
+            ("state", { try harness.perform(PutUserState(user: name, isActive: true), by: root) }),
         ]
         for (what, attempt) in attempts {
             let code = refusal(attempt)?.code

@@ -19,11 +19,12 @@ extension EngineHarness {
     func invite(
         _ user: UserID, to id: ConversationID, expiresIn lifetime: Int64? = nil, by caller: Caller = admin
     ) throws -> (invitation: Invitation, isNew: Bool) {
-        try done { engine.invite(user, to: id, expiresIn: lifetime, by: caller, completion: $0) }
+        let answer = try perform(InviteUser(conversation: id, user: user, lifetime: lifetime), by: caller)
+        return (answer.invitation, answer.isNew)
     }
 
     func endInvitation(of user: UserID, to id: ConversationID, by caller: Caller = admin) throws {
-        try done { engine.endInvitation(of: user, to: id, by: caller, completion: $0) }
+        try perform(EndInvitation(conversation: id, user: user), by: caller)
     }
 
     /// Returns the conversations to which a user is invited.
@@ -52,7 +53,7 @@ extension EngineHarness {
     }
 
     func report(_ marks: [DeliveryMark], by user: UserID) throws -> [DeliveryResult] {
-        try done { engine.reportDelivered(marks, by: Caller(user: user), completion: $0) }
+        try perform(ReportDelivered(marks), by: Caller(user: user)).results
     }
 
     /// Reports through which message a user's device has stored a conversation.

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Notices")

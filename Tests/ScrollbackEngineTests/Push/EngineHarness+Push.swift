@@ -62,7 +62,7 @@ extension EngineHarness {
             token
             ?? Data("\(user)/\(name)".utf8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let device = PushDevice(id: Identifier(known: name), service: .apns, token: token, language: language)
-        return try done { engine.putPushDevice(device, of: user, by: Caller(user: user), completion: $0) }
+        return try perform(PutPushDevice(device: device), by: Caller(user: user)).device
     }
 
     func prefer(_ json: String, by user: UserID) throws {

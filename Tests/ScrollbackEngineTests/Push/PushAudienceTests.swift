@@ -141,9 +141,7 @@ struct PushAudienceTests {
         try harness.make(group, members: ["alice", "bob", "carol", "dave", "erin"])
         try harness.block("alice", by: "bob")
         try harness.leave(group, "carol")
-        try harness.done {
-            harness.engine.setState(of: "dave", isActive: false, by: EngineHarness.admin, completion: $0)
-        }
+        try harness.setState(of: "dave", isActive: false)
         try harness.send("hi", to: group, by: "alice")
         try harness.join(group, "frank")
         #expect(try await pushed(harness) == ["erin"])
@@ -156,7 +154,7 @@ struct PushAudienceTests {
         let harness = try EngineHarness.pushing(services, users: ["bob", "carol", "dave"])
         try harness.make(group, members: ["alice", "bob", "carol", "dave"])
         try harness.send("hi", to: group, by: "alice")
-        try harness.done { harness.engine.dropPushDevice("phone", of: "bob", by: EngineHarness.admin, completion: $0) }
+        try harness.perform(DeletePushDevice(device: "phone"), by: Caller(user: "bob"))
         #expect(try await pushed(harness) == ["carol", "dave"])
         _ = try await harness.erase("carol", .keep)
         #expect(try harness.engine.pushDevices(of: "carol", by: EngineHarness.admin) == [])
@@ -219,10 +217,8 @@ struct PushAudienceTests {
         try harness.register("carol", token: "abcd")
         try harness.send("hi", to: group, by: "alice")
         #expect(try await pushed(harness) == ["bob", "carol"])
-        try harness.done { harness.engine.dropPushDevice("tablet", of: "bob", by: Caller(user: "bob"), completion: $0) }
-        try harness.done {
-            harness.engine.dropPushDevice("phone", of: "carol", by: Caller(user: "carol"), completion: $0)
-        }
+        try harness.perform(DeletePushDevice(device: "tablet"), by: Caller(user: "bob"))
+        try harness.perform(DeletePushDevice(device: "phone"), by: Caller(user: "carol"))
         try harness.send("hi", to: group, by: "alice")
         #expect(try harness.engine.pendingPushes().waiting == 0)
         #expect(try await pushed(harness) == [])

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// A store that goes back to an earlier state is found by the checkpoints of clients.

@@ -307,7 +307,7 @@ struct SessionTests {
         sessions.offload.hold()
         let late = sessions.device("alice", "tablet")
         harness.clock.advance(by: 1)
-        try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
+        try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
         sessions.offload.release()
         #expect(alice.closes == [.signedOut])
         #expect(alice.closes.first?.rawValue == 4010)

@@ -165,8 +165,8 @@ private final class BatchScenario {
                 { harness, done in
                     let epoch = (try? harness.head(id, caller.user).state.epoch) ?? Epoch(rawValue: 0)
                     let mark = DeliveryMark(conversation: id, position: EpochPosition(seq: seq, epoch: epoch))
-                    harness.engine.reportDelivered([mark], by: caller) { result in
-                        done(Self.text(result) { "\($0.map { $0.error?.message ?? "accepted" })" })
+                    harness.engine.execute(ReportDelivered([mark]), by: caller) { result in
+                        done(Self.text(result) { "\($0.results.map { $0.error?.message ?? "accepted" })" })
                     }
                 }
             )
@@ -275,11 +275,5 @@ private final class BatchScenario {
         case .success(let answer): text(answer)
         case .failure(let error): "\(error.code): \(error.message)"
         }
-    }
-}
-
-extension EngineHarness {
-    fileprivate var context: OperationContext {
-        OperationContext(engine: engine, caller: Self.admin, offload: { $0() })
     }
 }

@@ -35,10 +35,9 @@ struct SyncTests {
         let known = try harness.pass(limit: 3, by: "alice").cursor
         try harness.change { transaction in
             for index in 1...10 {
-                _ = try transaction.putConversation(
-                    ChangeRequest(
-                        conversation: .group(Identifier(known: "g\(index)")), caller: EngineHarness.admin),
-                    .init(members: ["alice"]), permissions: .standard)
+                let group = ConversationID.group(Identifier(known: "g\(index)"))
+                _ = try PutConversation(conversation: group, settings: .init(members: ["alice"]))
+                    .run(transaction, harness.context)
             }
         }
         let new = (1...10).map { "group:g\($0)" }

@@ -89,7 +89,8 @@ struct BanTests {
     func server() async throws {
         let server = try TestServer(users: ["alice", "bob"])
         let (alice, bob) = (try await online(server, "alice"), try await online(server, "bob"))
-        try await server.perform { $0.setState(of: "alice", isActive: false, by: admin, completion: $1) }
+        let deactivation = PutUserState(user: "alice", isActive: false)
+        try await server.perform { $0.execute(deactivation, by: admin, completion: $1) }
         let ban = BanFromServer(user: "bob", reason: "spam")
         try await server.perform { $0.execute(ban, by: admin, completion: $1) }
         for (client, code) in [(alice, ChatError.Code.userDeactivated), (bob, .banned)] {

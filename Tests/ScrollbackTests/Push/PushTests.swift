@@ -74,7 +74,7 @@ struct PushTests {
         await until(.registered, bob)
         let device = try #require(try devices(server).first)
         try await server.perform { engine, completion in
-            engine.dropPushDevice(device.id, of: "bob", by: Caller(user: "bob"), completion: completion)
+            engine.execute(DeletePushDevice(device: device.id), by: Caller(user: "bob"), completion: completion)
         }
         #expect(try devices(server) == [])
         server.goOffline("bob")

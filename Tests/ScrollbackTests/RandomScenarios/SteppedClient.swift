@@ -5,6 +5,7 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 import Synchronization
+import TestSupport
 
 /// A client of Bob without a clock, a network or threads. Events, requests and answers are processed only when a
 /// scenario says so.

@@ -174,9 +174,7 @@ struct UnreadCountScenario {
         let edit = MessageEdit(.text("edited"), mentions: mentions)
         let operation = newID()
         _ = try await server.perform {
-            $0.edit(
-                old.id, in: name(place), edit, operation: operation, by: Caller(user: sender), origin: nil,
-                completion: $1)
+            $0.edit(old.id, in: name(place), edit, operation: operation, by: Caller(user: sender), completion: $1)
         }
         if case .set(let new) = mentions {
             models[place]?.entries[index].mentions = new

@@ -43,11 +43,23 @@ package struct PutUserState: ChatOperation {
     }
 }
 
-extension PutUserState: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
-        context.engine.setState(of: user, isActive: isActive, by: context.caller) { result in
-            completion(result.map { Answer(user: user, isActive: isActive) })
+extension PutUserState: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
+        let caller = context.caller
+        try caller.checkMayAdminister(user, "Deactivating users")
+        try user.checkIsNotReplacement()
+        var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
+        guard row.state == .active || row.state == .deactivated else { throw row.unknown }
+        let isChanged = (row.state == .active) != isActive
+        row.state = isActive ? .active : .deactivated
+        try transaction.store.put(row)
+        if isChanged {
+            let action: ModerationAct.Action = isActive ? .activate : .deactivate
+            transaction.publish(.moderated(ModerationAct(action, of: user, by: caller.user)))
+            try transaction.audit(isActive ? .activate : .deactivate, by: caller, of: user)
         }
+        if !isActive { transaction.publish(.accessRevoked(user, row.refusal)) }
+        return Answer(user: user, isActive: isActive)
     }
 }
 

@@ -23,8 +23,14 @@ package struct RevokeTokens: ChatOperation {
     }
 }
 
-extension RevokeTokens: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
-        context.engine.revokeTokens(of: user, by: context.caller) { completion($0.map { EmptyAnswer() }) }
+extension RevokeTokens: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
+        try context.caller.checkIsAdministrator("Revoking tokens")
+        var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
+        row.revokedAt = context.engine.clock()
+        try transaction.store.put(row)
+        try transaction.audit(.revokeTokens, by: context.caller, of: user)
+        transaction.publish(.tokensRevoked(user))
+        return EmptyAnswer()
     }
 }

@@ -51,18 +51,29 @@ package struct DeleteMessage: ChatOperation {
     }
 }
 
-extension DeleteMessage: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
+extension DeleteMessage: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer {
+        let request = ChangeRequest(toLog: conversation, by: context.caller)
         switch audience {
         case .everyone:
-            context.engine.delete(id, in: conversation, by: context.caller) { (result: Result<Message, ChatError>) in
-                completion(result.map { .tombstone($0) })
+            let last = try transaction.delete(
+                [id], request, permissions: context.permissions,
+                lowersUnread: context.engine.settings.recallLowersUnread
+            ).last
+            guard let last else {
+                throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
             }
+            return .tombstone(try transaction.answer(last, to: request))
         case .me:
-            context.engine.hide([id], in: conversation, by: context.caller) { result in
-                completion(result.flatMap { $0 > 0 ? .success(.hidden) : .failure(.unknownMessage(id)) })
+            guard try transaction.hide([id], request, permissions: context.permissions) > 0 else {
+                throw ChatError.unknownMessage(id)
             }
+            return .hidden
         }
+    }
+
+    package func footprints(for caller: Caller) -> [Footprint] {
+        ChangeRequest(toLog: conversation, by: caller).footprints(audience == .everyone ? [id] : [])
     }
 }
 

@@ -1,10 +1,56 @@
 import ScrollbackModel
 package import ScrollbackWire
 
-extension RemoveAction: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
-        context.engine.removeAction(from: id, action, in: conversation, operation: operation, by: context.caller) {
-            completion($0.map { EmptyAnswer() })
+extension RemoveAction: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
+        try transaction.removeAction(
+            from: id, action, request(by: context.caller), permissions: context.permissions)
+        return EmptyAnswer()
+    }
+
+    package func footprints(for caller: Caller) -> [Footprint] {
+        var type: String?
+        if case .own(let own, _) = action { type = own }
+        return request(by: caller).footprints([id], actionType: type)
+    }
+
+    private func request(by caller: Caller) -> ChangeRequest {
+        ChangeRequest(toLog: conversation, by: caller, operation: operation)
+    }
+}
+
+extension Transaction {
+    /// Removes an action from a message: the caller's own or, with moderator rights, any user's.
+    ///
+    /// - Throws: `unknown-message` if the message or the action does not exist.
+    fileprivate func removeAction(
+        from id: MessageID, _ reference: ActionReference, _ request: ChangeRequest, permissions: Permissions
+    ) throws {
+        let subject = try subject(of: request, permissions: permissions)
+        var row = subject.row
+        let digest = request.digest("remove-action", id.description, "\(reference)")
+        if try previousChange(request, digest, in: row) != nil { return }
+        var message = try message(id, of: subject)
+        let action =
+            switch reference {
+            case .at(let timetoken): try store.action(at: timetoken, in: row.number)
+            case .own(MessageAction.pin, MessageAction.pin): try pin(of: message, in: row)
+            case .own(let type, let value):
+                try store.action(at: message.seq, request.caller.user, type: type, value: value, in: row.number)
+            }
+        guard let action, action.seq == message.seq else {
+            let isByTime = if case .at = reference { true } else { false }
+            throw ChatError(
+                .unknownMessage, "The message does not have this action.", parameter: isByTime ? "timetoken" : "action")
         }
+        let isOwn = action.sender == request.caller.user
+        let needed: Permission = action.type == MessageAction.pin ? .pin : isOwn ? .act : .deleteOthers
+        try permissions.require(
+            needed, in: row.id, as: subject.access.role, by: request.caller, to: "remove this action")
+        if action.type == MessageAction.vote, let poll = message.poll { try checkIsOpen(poll) }
+        try store.removeAction(at: action.timetoken, in: row.number)
+        try remove(action, from: &message, in: row)
+        try change(&message, in: &row, operation: request.operation, digest: digest)
+        publish(.acted(row.id, action.action(on: id), seq: message.seq, isAdded: false))
     }
 }

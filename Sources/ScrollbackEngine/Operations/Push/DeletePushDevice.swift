@@ -1,9 +1,8 @@
-import ScrollbackModel
 package import ScrollbackWire
 
-extension DeletePushDevice: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
-        let caller = context.caller
-        context.engine.dropPushDevice(device, of: caller.user, by: caller) { completion($0.map { EmptyAnswer() }) }
+extension DeletePushDevice: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
+        try transaction.dropPushDevice(device, of: context.caller.user)
+        return EmptyAnswer()
     }
 }

@@ -5,7 +5,7 @@ extension MarkSeveralRead: Executable {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
         switch selection {
         case .marks(let marks):
-            context.engine.read(marks, by: context.caller) { completion($0.map { .reads($0) }) }
+            Self.read(marks, context) { completion($0.map { .reads($0) }) }
         case .all(let kind, let time):
             context.offload {
                 do {
@@ -27,7 +27,7 @@ extension MarkSeveralRead: Executable {
         _ completion: @escaping Engine.Completion<Answer>
     ) {
         guard !marks.isEmpty else { return completion(.success(.count(count))) }
-        context.engine.read(Array(marks.prefix(batch)), by: context.caller) { result in
+        read(Array(marks.prefix(batch)), context) { result in
             switch result {
             case .success(let answers):
                 let read = answers.count { (try? $0.result.get()) != nil }
@@ -35,5 +35,23 @@ extension MarkSeveralRead: Executable {
             case .failure(let error): completion(.failure(error))
             }
         }
+    }
+
+    /// Advances the caller's read positions in several conversations, as one change.
+    private static func read(
+        _ marks: [ReadMark], _ context: OperationContext, _ completion: @escaping Engine.Completion<[ReadResult]>
+    ) {
+        let caller = context.caller
+        let footprints = marks.map { mark in
+            Footprint(
+                mark.conversation.logID.absolute(for: caller.user), caller.user, needsAccess: true,
+                readsThrough: mark.position.seq)
+        }
+        context.engine.commits.submit(
+            for: WorkOwner(caller), about: footprints,
+            { transaction in
+                try context.engine.checkNotErased(caller.user, since: context.erasureCount)
+                return try transaction.read(marks, by: caller, permissions: context.permissions)
+            }, completion: completion)
     }
 }

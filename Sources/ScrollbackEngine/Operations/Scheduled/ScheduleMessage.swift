@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackModel
 package import ScrollbackWire
 
@@ -6,5 +7,58 @@ extension ScheduleMessage: WriteOperation {
         try transaction.schedule(
             submission, to: conversation, at: sendAt, by: context.caller.user, permissions: context.permissions)
         return EmptyAnswer()
+    }
+}
+
+extension Transaction {
+    /// The maximum number of a user's scheduled messages, with those that failed.
+    private static let maximumScheduled = 100
+    /// How far ahead a message can be scheduled.
+    private static let longestWait: TimeInterval = 366 * 86_400
+
+    /// Stores a message that is sent later, and replaces the user's message with the same ID.
+    ///
+    /// It is sent with the rights that the user then has, so an administrator has no additional ones.
+    fileprivate func schedule(
+        _ submission: Submission, to name: ConversationID, at time: Date, by user: UserID, permissions: Permissions
+    ) throws {
+        guard time <= now.date.addingTimeInterval(Self.longestWait) else {
+            throw ChatError.invalidParameter("sendAt", "must be at most 366 days ahead")
+        }
+        let id = name.logID.absolute(for: user)
+        let sender = Caller(user: user)
+        if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
+            // A retry whose message was sent in the meantime.
+            if sent.sender == user, sent.digest == submission.digest { return }
+            throw ChatError(
+                .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
+        }
+        let message = ScheduledRow(
+            user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time, body: submission.json)
+        // A retry whose message was cancelled in the meantime.
+        if try store.cancelledDigest(of: message.id, of: user) == message.digest { return }
+        try submission.content.checkIsNotEvent(byAdmin: false)
+        _ = try checkMaySend(to: id, by: sender, permissions: permissions, now: now.date)
+        let files = try checkedFiles(
+            of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
+        try space.check()
+        if try store.scheduled(submission.id, of: user) == nil,
+            try store.scheduledCount(of: user) >= Self.maximumScheduled
+        {
+            throw ChatError(
+                .conflict, "You have \(Self.maximumScheduled) scheduled messages. Cancel one first.",
+                limit: Self.maximumScheduled)
+        }
+        try keep(files, until: time)
+        try store.put(message)
+        publish(.scheduled(time))
+    }
+}
+
+extension Submission {
+    fileprivate var json: RawJSON {
+        var writer = JSONWriter(reserving: 256)
+        writer.object { writeMembers(to: &$0) }
+        return RawJSON(known: writer.text)
     }
 }
