@@ -2,10 +2,7 @@
 # Runs all tests and prints the failures again at the end. Complete logs: .build/test-*.log.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-# CI builds once, from nothing. Compiling whole modules takes a third less work then, but each later build more.
-whole=()
-[ -z "${CI:-}" ] || whole=(-Xswiftc -wmo -Xswiftc -num-threads -Xswiftc "$(nproc)")
-swift build --build-tests "${whole[@]}" || exit 1
+swift build --build-tests || exit 1
 # A program that crashes prints the calls of its threads.
 export SWIFT_BACKTRACE=enable=yes,interactive=no,color=no
 # If the stand-ins can't be installed, tests that need them are skipped, except in CI.
