@@ -164,7 +164,7 @@ extension ErasureTests {
         try await harness.erase("alice", .erase)
         let context = OperationContext(
             engine: harness.engine, caller: alice, erasureCount: slowBody, offload: { $0() })
-        func lateRefusal<Operation: WriteOperation>(of operation: Operation) -> ChatError? {
+        func lateRefusal<Operation: Executable>(of operation: Operation) -> ChatError? {
             refusal { _ = try harness.done { operation.execute(context, completion: $0) } }
         }
         let draft = try RawJSON(#"{"text":"late"}"#)
@@ -184,6 +184,9 @@ extension ErasureTests {
                         "alice", .init(name: "Alice"), by: alice, since: slowBody, completion: $0)
                 }
             },
+            lateRefusal(
+                of: EditMessage(
+                    conversation: room, id: other.id, edit: MessageEdit(.text("late")), operation: nil)),
             lateRefusal(
                 of: AddAction(
                     conversation: room, id: other.id, action: ActionContent(type: "reaction", value: "👍"),

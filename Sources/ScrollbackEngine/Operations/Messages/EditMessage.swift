@@ -15,6 +15,7 @@ extension EditMessage: Executable {
             engine.commits.submit(
                 for: WorkOwner(caller), about: request.footprints([id]),
                 { transaction in
+                    try engine.erasing.check(caller.user, since: context.erasureCount)
                     let message = try transaction.edit(
                         id, edit, request, permissions: engine.permissions, filterResult: filterResult,
                         mentionLimiter: engine.mentionLimiter)
