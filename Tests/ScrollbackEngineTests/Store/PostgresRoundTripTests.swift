@@ -234,7 +234,7 @@ import Testing
             var second = harness.submission(mentions: Mentions(everyone: false, users: ["alice"], pushText: nil))
             second.attributes.replyTo = reply.id
             let replying = try cost { try harness.send(second, to: id, by: "bob") }
-            #expect(replying == (id == channel ? 4 : 2), "\(id)")
+            #expect(replying == (id == channel ? 3 : 2), "\(id)")
 
             let file = try await harness.upload([1, 2, 3], to: id, by: "alice")
             let submission = try harness.submission(of: file)
