@@ -43,11 +43,10 @@ extension Route {
 
     private init<Operation: Executable>(_ operation: Operation.Type, _ parameters: HTTPParameters) {
         self.init(operation, parameters.address) { scope, request, context throws(ChatError) in
-            // A body may take long to arrive. Users who are erased in the meantime are refused.
+            // A body may take long to arrive. The operation refuses users who are erased in the meantime.
             let erasureCount = scope.engine.erasureCount
             let caller = try await scope.caller(request)
             let body = try await parameters.body(of: request, from: WorkOwner(caller), scope)
-            try scope.engine.checkNotErased(caller.user, since: erasureCount)
             let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
             try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))

@@ -142,6 +142,22 @@ struct DraftSyncTests {
         await server.close()
     }
 
+    @Test("A device lists drafts before it sends its first one")
+    func listBeforeTheFirstDraft() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        server.goOffline("bob")
+        let phone = try await server.client("bob")
+        let store = phone.core.store
+        #expect(try await store.read { try $0.draftCursorIfBehind() == nil })
+        try await phone.conversation(id).setDraft("written offline")
+        let start = try #require(try await store.read { try $0.draftCursorIfBehind() })
+        #expect(start.text == nil)
+        try await store.write { try $0.saveDraftCursor("1-1", after: start, hasMore: false) }
+        #expect(try await store.read { try $0.draftCursorIfBehind() == nil })
+        #expect(try await store.read { try $0.nextPendingDraft() != nil })
+        await server.close()
+    }
+
     @Test("A draft that is reported while drafts are listed is listed afterwards")
     func reportedDuringAList() async throws {
         let server = try TestServer(users: ["alice", "bob"])
