@@ -37,10 +37,12 @@ package struct Server: Sendable {
     private let metrics: ServerMetrics
     private let certificates: Certificates?
     private let limits: ConnectionLimits
-    /// Threads for media files.
+    /// Threads for the work of users.
+    private let pools: ReaderPools
+    /// Threads for the services that check the lock, the other nodes and the secrets.
     ///
-    /// They are separate so that slow disks don't block reads from the store.
-    private let diskThreads: NIOThreadPool
+    /// They are separate so that these checks never wait for the work of users.
+    private let serviceThreads: NIOThreadPool
 
     /// Opens the data directory.
     ///
@@ -73,11 +75,13 @@ package struct Server: Sendable {
         let agent = "scrollback/\(Self.version)"
         pushTransport = HTTPPushTransport(agent: agent, authorities: options.pushAuthorities)
         http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
-        diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
-        diskThreads.start()
+        pools = ReaderPools(options, metrics)
+        pools.start()
+        serviceThreads = NIOThreadPool(numberOfThreads: 4)
+        serviceThreads.start()
         let refusals = PushRefusalLogger(logger: logger)
         let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
-        media = try await options.openMedia(files, of: store, threads: diskThreads)
+        media = try await options.openMedia(files, of: store, threads: FileThreads(pools[.file]))
         if let files { metrics.observe(files) }
         nodes = try Nodes(store, options)
         if nodes != nil, files == nil {
@@ -138,8 +142,6 @@ package struct Server: Sendable {
     package func run(
         onListening: @escaping @Sendable (_ url: String, _ address: ListenAddress) -> Void
     ) async throws {
-        let pools = ReaderPools(options, metrics)
-        pools.start()
         let readiness = Readiness()
         let tidy = CleanupService(engine: engine, interval: options.cleanupInterval, logger: logger)
         let budget = OutboundBudget(limit: options.outboundMemory, metrics: metrics)
@@ -177,17 +179,19 @@ package struct Server: Sendable {
             PushDeliveryService(engine: engine),
             ScheduledMessageService(engine: engine, logger: logger),
             UserErasureService(engine: engine, logger: logger),
-            StoreLockService(store: store, threads: diskThreads, logger: logger),
+            StoreLockService(store: store, threads: serviceThreads, logger: logger),
         ]
         if let nodes {
             services.append(
                 NodeService(
-                    engine: engine, node: nodes.node, store: nodes.store, threads: diskThreads, logger: logger))
+                    engine: engine, node: nodes.node, store: nodes.store, threads: serviceThreads, logger: logger))
             services.append(
-                SharedSecretsService(tokens: tokens, store: nodes.store, threads: diskThreads, logger: logger))
+                SharedSecretsService(tokens: tokens, store: nodes.store, threads: serviceThreads, logger: logger))
         }
         if let store = store as? SQLiteStore, let media = media as? any ReencryptableMediaStore {
-            services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
+            services.append(
+                StorageEncryptionService(
+                    store: store, media: media, threads: FileThreads(pools[.file]), logger: logger))
         }
         services += listeners as [any Service]
         let drain = Drain(
@@ -211,7 +215,7 @@ package struct Server: Sendable {
         await pushTransport.shutdown()
         await http2.shutdown()
         try await pools.shutdown()
-        try await diskThreads.shutdownGracefully()
+        try await serviceThreads.shutdownGracefully()
         try? search.close()
         try store.close()
         directoryLock?.release()

@@ -19,7 +19,7 @@ final class EngineHarness: Sendable {
 
     init(
         store: (any MessageStore)? = nil, node: Node? = nil, clock: TestClock = TestClock(), idsAbove: UInt64 = 0,
-        index: any MessageIndex = ScanningIndex(),
+        index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: CommitQueue.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
@@ -35,7 +35,7 @@ final class EngineHarness: Sendable {
         self.clock = clock
         ids = Mutex(idsAbove)
         engine = try Engine(
-            store: store, node: node, index: index, execution: execution, permissions: permissions,
+            store: store, node: node, index: index, media: media, execution: execution, permissions: permissions,
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
             checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },

@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
@@ -46,8 +45,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func `The log and a metric report the progress of a key change from start to end`() async throws {
         let folder = try TemporaryFolder()
-        let threads = NIOThreadPool(numberOfThreads: 2)
-        threads.start()
+        let threads = FileThreads.started()
         var store = try Self.open(folder.url, nil)
         try Self.fill(store)
         #expect(try Self.ratio(store) == nil)
@@ -82,6 +80,5 @@ import Testing
             #expect(try Self.ratio(store) == 1)
         }
         try store.close()
-        try await threads.shutdownGracefully()
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import SQLiteSupport
 import StoreConformance
@@ -10,12 +9,11 @@ import Testing
 
 @Suite struct MediaStoreConformanceTests {
     private let folder: TemporaryFolder
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
 
     init() throws {
         folder = try TemporaryFolder()
-        threads = NIOThreadPool(numberOfThreads: 2)
-        threads.start()
+        threads = .started()
     }
 
     private static func keys(_ isEncrypted: Bool) throws -> StoreKeys? {

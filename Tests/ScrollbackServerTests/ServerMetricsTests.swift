@@ -210,6 +210,16 @@ struct ServerMetricsTests {
         scrollback_search_wait_seconds_bucket{le="+Inf"} 0
         scrollback_search_wait_seconds_sum 0.0
         scrollback_search_wait_seconds_count 0
+        # HELP scrollback_file_wait_seconds Time that work waited for a thread of the file pool.
+        # TYPE scrollback_file_wait_seconds histogram
+        scrollback_file_wait_seconds_bucket{le="0.001"} 0
+        scrollback_file_wait_seconds_bucket{le="0.01"} 0
+        scrollback_file_wait_seconds_bucket{le="0.1"} 0
+        scrollback_file_wait_seconds_bucket{le="1.0"} 0
+        scrollback_file_wait_seconds_bucket{le="10.0"} 0
+        scrollback_file_wait_seconds_bucket{le="+Inf"} 0
+        scrollback_file_wait_seconds_sum 0.0
+        scrollback_file_wait_seconds_count 0
         # HELP scrollback_database_bytes Size of the database file in bytes.
         # TYPE scrollback_database_bytes gauge
         scrollback_database_bytes N

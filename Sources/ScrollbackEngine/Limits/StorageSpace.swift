@@ -4,7 +4,9 @@ import Synchronization
 
 /// The free space of the store's volume, below which the server refuses requests that add data.
 ///
-/// Reads and deletions continue, and the space that is left lets them write.
+/// What a request adds decides how much space must be free (``Addition``). Requests that add nothing are always
+/// accepted: those that read, delete, or change rows that exist for the caller anyway. The space that is left lets them
+/// write.
 package final class StorageSpace: Sendable {
     /// Returns the free bytes of the volume, or `nil` if they are unknown.
     private let measure: @Sendable () -> Int64?
@@ -14,8 +16,18 @@ package final class StorageSpace: Sendable {
 
     private struct State {
         var measuredAt: Date?
-        var isLow = false
+        var free: Int64?
         var refusals = 0
+    }
+
+    /// What a request adds to the store.
+    enum Addition {
+        /// Messages, files, members, names and other content of users, which needs the whole floor.
+        case content
+        /// An act that protects users or a conversation, such as a mute, a ban or a block. It needs half of the floor.
+        ///
+        /// Each act adds a few hundred bytes. The other half remains for deletions if a user repeats such acts.
+        case protection
     }
 
     /// The time for which a measurement is valid, in seconds.
@@ -42,11 +54,12 @@ package final class StorageSpace: Sendable {
     /// File uploads stop earlier, when a twentieth of the volume or 1 GiB is free.
     package static func standardFloor(ofVolume bytes: Int64) -> Int64 { min(256 << 20, bytes / 50) }
 
-    /// Checks that there is space for more data.
+    /// Checks that there is space for an addition.
     ///
     /// - Throws: ``Refusal`` with `storage-full`.
-    func check() throws(Refusal) {
-        guard floor > 0, isLow else { return }
+    func check(for addition: Addition = .content) throws(Refusal) {
+        let floor = addition == .content ? floor : floor / 2
+        guard floor > 0, let free = measured, free < floor else { return }
         state.withLock { $0.refusals += 1 }
         throw Refusal(
             error: ChatError(
@@ -58,15 +71,16 @@ package final class StorageSpace: Sendable {
     /// The free bytes of the volume, or `nil` if they are unknown.
     package var free: Int64? { measure() }
 
-    private var isLow: Bool {
+    /// The free bytes at the last measurement.
+    private var measured: Int64? {
         let now = clock()
         return state.withLock { state in
             if let measured = state.measuredAt, abs(now.timeIntervalSince(measured)) < Self.interval {
-                return state.isLow
+                return state.free
             }
             state.measuredAt = now
-            state.isLow = measure().map { $0 < floor } ?? false
-            return state.isLow
+            state.free = measure()
+            return state.free
         }
     }
 

@@ -6,10 +6,13 @@ extension Transaction {
 
     /// Checks that the store has space, and that the caller's quotas allow more data.
     ///
+    /// - Parameter addition: What the request adds. It decides how much space must be free.
     /// - Throws: ``Refusal`` with `storage-full` if the volume has too little space; `rate-limited` if a quota of this
     ///   day in UTC is used up.
-    func checkGrowth(_ growth: Growth, by caller: Caller) throws {
-        try space.check()
+    func checkGrowth(
+        _ growth: Growth, by caller: Caller, adding addition: StorageSpace.Addition = .content
+    ) throws {
+        try space.check(for: addition)
         guard !caller.isAdmin else { return }
         var known: Growth?
         for quota in Quota.allCases where growth[quota] > 0 {
@@ -25,7 +28,7 @@ extension Transaction {
         }
     }
 
-    /// Counts added data against the caller's quotas, after ``checkGrowth(_:by:)``.
+    /// Counts added data against the caller's quotas, after ``checkGrowth(_:by:adding:)``.
     func recordGrowth(_ growth: Growth, by caller: Caller) throws {
         guard !caller.isAdmin, growth != Growth() else { return }
         // The ledger needs the day's earlier amounts, even if no limit applies now.
@@ -68,6 +71,11 @@ extension MessageAttributes {
 extension ConversationSettings {
     /// The approximate number of bytes that the settings and a notice about them add to the store.
     var storedBytes: Int {
-        [name, avatar, metadata?.text].reduce(Transaction.rowBytes) { $0 + ($1?.utf8.count ?? 0) }
+        texts.reduce(Transaction.rowBytes) { $0 + $1.utf8.count }
     }
+
+    /// Whether the settings contain texts, and not only rules such as a freeze or a shorter retention.
+    var hasTexts: Bool { !texts.isEmpty }
+
+    private var texts: [String] { [name, avatar, metadata?.text].compactMap(\.self) }
 }

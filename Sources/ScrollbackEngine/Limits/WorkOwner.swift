@@ -36,6 +36,8 @@ package enum WorkPool: String, CaseIterable, Sendable {
     case read
     /// Searches and exports.
     case search
+    /// Reads and writes of media files.
+    case file
 }
 
 extension CostClass {

@@ -34,7 +34,7 @@ extension Engine {
     package func bytes(of id: MediaID, by caller: Caller) async throws(ChatError) -> [UInt8] {
         do {
             let row = try file(id, by: caller)
-            return try await media.read(row.blob, at: 0, count: Int(row.size))
+            return try await media.serving(WorkOwner(caller)).read(row.blob, at: 0, count: Int(row.size))
         } catch {
             throw ChatError(wrapping: error)
         }
@@ -62,9 +62,10 @@ extension Engine {
             throw ChatError(.invalidMedia, "A thumbnail must be a JPEG, PNG, WebP or GIF image.")
         }
         let blob = BlobID(of: bytes)
-        let (thumbnail, old) = try await pinning(blob) { () throws(ChatError) in
-            try await media.put(bytes, as: blob)
-            return try await submit(for: WorkOwner(caller)) { [self] transaction -> (MediaRow.Thumbnail, BlobID?) in
+        let owner = WorkOwner(caller)
+        let (thumbnail, old) = try await pinning(blob, for: owner) { () throws(ChatError) in
+            try await media.serving(owner).put(bytes, as: blob)
+            return try await submit(for: owner) { [self] transaction -> (MediaRow.Thumbnail, BlobID?) in
                 try checkOwner(of: id, caller, in: transaction.store)
                 guard var row = try transaction.store.media(id) else { throw unknownMedia }
                 let growth = Growth(fileBytes: Int64(bytes.count))
@@ -79,7 +80,7 @@ extension Engine {
                 return (thumbnail, old == blob ? nil : old)
             }
         }
-        if let old { try? await removeIfUnused(old) }
+        if let old { try? await removeIfUnused(old, for: owner) }
         return thumbnail
     }
 

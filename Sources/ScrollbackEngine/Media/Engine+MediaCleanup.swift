@@ -73,7 +73,7 @@ extension Engine {
 
     /// Protects a blob from removal until its row is stored; if `body` throws, the blob is removed unless it is used.
     func pinning<Answer>(
-        _ blob: BlobID, _ body: () async throws(ChatError) -> Answer
+        _ blob: BlobID, for owner: WorkOwner, _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
         await blobPins.pin(blob)
         do throws(ChatError) {
@@ -82,7 +82,7 @@ extension Engine {
             return answer
         } catch {
             blobPins.unpin(blob)
-            try? await removeIfUnused(blob)
+            try? await removeIfUnused(blob, for: owner)
             throw error
         }
     }
@@ -90,7 +90,7 @@ extension Engine {
     /// Removes a blob that no row refers to.
     ///
     /// With several nodes, it does nothing: another node may be about to store a row (decision 56).
-    func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
+    func removeIfUnused(_ blob: BlobID, for owner: WorkOwner = .server) async throws(ChatError) {
         guard node == nil, blobPins.beginRemoval(of: blob) else { return }
         defer { blobPins.endRemoval(of: blob) }
         do {
@@ -98,7 +98,7 @@ extension Engine {
         } catch {
             throw ChatError(wrapping: error)
         }
-        try await media.remove(blob)
+        try await media.serving(owner).remove(blob)
     }
 
     /// Removes all blobs and upload files without a row.

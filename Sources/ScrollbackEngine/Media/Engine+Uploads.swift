@@ -180,16 +180,17 @@ extension Engine {
         }
         let media = try row.media(properties: properties, blob: blob, at: clock())
         mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
-        let known = try await pinning(blob) { () throws(ChatError) in
-            try await self.media.put(bytes, as: blob)
-            return try await submit(for: WorkOwner(caller)) { [self] in try insertFile(media, by: caller, in: $0) }
+        let owner = WorkOwner(caller)
+        let known = try await pinning(blob, for: owner) { () throws(ChatError) in
+            try await self.media.serving(owner).put(bytes, as: blob)
+            return try await submit(for: owner) { [self] in try insertFile(media, by: caller, in: $0) }
         }
         guard let known else {
             mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
             return (media, true)
         }
         // An existing file with the same ID is returned, even if the bytes differ.
-        if known.blob != blob { try? await removeIfUnused(blob) }
+        if known.blob != blob { try? await removeIfUnused(blob, for: owner) }
         return (known, false)
     }
 

@@ -6,6 +6,11 @@ package import ScrollbackModel
 /// It identifies blobs by their hash and uploads by their ID. Ownership is part of the ``MessageStore``'s rows. When a
 /// method returns, its changes are durable, if the store is. Methods suspend instead of blocking the caller's thread.
 package protocol MediaStore: AnyObject, Sendable {
+    /// Returns this store for the work of an owner, so that owners share its threads fairly.
+    ///
+    /// Work of a store without an owner is the server's.
+    func serving(_ owner: WorkOwner) -> any MediaStore
+
     /// Opens an upload to append at an offset; bytes after the offset are cut off.
     ///
     /// At offset 0, the upload need not exist yet.

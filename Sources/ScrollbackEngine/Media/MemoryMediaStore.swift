@@ -15,6 +15,8 @@ package final class MemoryMediaStore: MediaStore {
 
     package init() {}
 
+    package func serving(_ owner: WorkOwner) -> any MediaStore { self }
+
     package func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
         let exists = state.withLock { state in
             let known = state.uploads[upload] ?? []

@@ -13,6 +13,10 @@ package actor Transfer {
     private static let beginning = 256 << 10
 
     private let engine: Engine
+    /// The user whose upload it is.
+    private let owner: WorkOwner
+    /// The files, in the owner's turns.
+    private let files: any MediaStore
     private let hold: UInt64
     /// Whether the upload has a row and can be resumed.
     package nonisolated let isResumable: Bool
@@ -28,6 +32,8 @@ package actor Transfer {
 
     init(engine: Engine, row: UploadRow, hold: UInt64, isResumable: Bool) {
         self.engine = engine
+        owner = .user(row.owner)
+        files = engine.media.serving(owner)
         self.row = row
         self.hold = hold
         self.isResumable = isResumable
@@ -89,7 +95,7 @@ package actor Transfer {
 
     private func open() async throws(ChatError) -> any UploadFile {
         if let file { return file }
-        let opened = try await engine.media.open(row.id, at: row.offset)
+        let opened = try await files.open(row.id, at: row.offset)
         file = opened
         return opened
     }
@@ -131,7 +137,7 @@ package actor Transfer {
         done.offset = count
         done.touchedAt = engine.clock()
         let (finished, media) = (done, try done.media(properties: properties, blob: blob, at: done.touchedAt))
-        let known = try await engine.pinning(blob) { [engine, isResumable] () throws(ChatError) in
+        let known = try await engine.pinning(blob, for: owner) { [engine, isResumable] () throws(ChatError) in
             try await file.persist(as: blob)
             return try await engine.submit { transaction in
                 let known = try engine.insertFile(media, by: caller, in: transaction)
@@ -146,7 +152,7 @@ package actor Transfer {
         await file.close()
         self.file = nil
         // After a crash, the next search for bytes without a row finds the upload's bytes.
-        try? await engine.media.remove(row.id)
+        try? await files.remove(row.id)
         return known ?? media
     }
 
@@ -163,7 +169,7 @@ package actor Transfer {
         let id = row.id
         // Bytes that can't be deleted now are removed with abandoned uploads.
         if isResumable { try? await engine.submit { try $0.store.remove(id) } }
-        try? await engine.media.remove(id)
+        try? await files.remove(id)
         release()
     }
 

@@ -32,7 +32,8 @@ extension Transaction {
     /// community's members. Only administrators can mute or unmute themselves.
     ///
     /// - Parameter joins: Whether the same request adds the user if they are not a member.
-    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`, and the errors of ``checkGrowth(_:by:)``.
+    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`, and the errors of
+    ///   ``checkGrowth(_:by:adding:)``.
     func checkMayMute(
         _ user: UserID, in id: ConversationID, by caller: Caller, permissions: Permissions, joins: Bool = false
     ) throws {
@@ -49,6 +50,6 @@ extension Transaction {
             throw ChatError(
                 .forbidden, "In \(id), you can mute only other users whose role is not above yours.")
         }
-        try checkGrowth(Self.muteGrowth, by: caller)
+        try checkGrowth(Self.muteGrowth, by: caller, adding: .protection)
     }
 }

@@ -9,15 +9,15 @@ extension Route {
     /// Downloads of files, thumbnails of files, and links to files.
     static let media: [Route] = [
         Route(.get, "/v1/media/{id}", .readMedia) { scope, request, context throws(ChatError) in
-            let row = try await file(scope, request, context, isThumbnail: false)
-            return try await MediaDownload(of: row).response(to: request, scope.engine)
+            let (row, owner) = try await file(scope, request, context, isThumbnail: false)
+            return try await MediaDownload(of: row).response(to: request, scope.engine, for: owner)
         },
         Route(.get, "/v1/media/{id}/thumbnail", .readMedia) { scope, request, context throws(ChatError) in
-            let row = try await file(scope, request, context, isThumbnail: true)
+            let (row, owner) = try await file(scope, request, context, isThumbnail: true)
             guard let answer = MediaDownload(ofThumbnailOf: row) else {
                 throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "media")
             }
-            return try await answer.response(to: request, scope.engine)
+            return try await answer.response(to: request, scope.engine, for: owner)
         },
         Route(.put, "/v1/media/{id}/thumbnail", .upload) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
@@ -86,12 +86,12 @@ extension Route {
         try MediaID(try scope.segment("id", context.parameters), parameter: "id")
     }
 
-    /// Returns the file if the caller may read it.
+    /// Returns the file if the caller may read it, and whose work the download is.
     ///
     /// The caller is the user of the request's token. For a link, the caller is the link's creator.
     private static func file(
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext, isThumbnail: Bool
-    ) async throws(ChatError) -> MediaRow {
+    ) async throws(ChatError) -> (row: MediaRow, owner: WorkOwner) {
         let query = try scope.query(request)
         let given = query["token"]
         let media = try id(scope, context)
@@ -107,7 +107,7 @@ extension Route {
         let caller = try await scope.authorize(verified, link: link)
         try scope.checkNames(of: query, known: ["token"])
         let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(caller)
-        return try await scope.read(for: owner) { try $0.file(media, by: caller) }
+        return (try await scope.read(for: owner) { try $0.file(media, by: caller) }, owner)
     }
 }
 

@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
@@ -105,9 +104,9 @@ extension EncryptedFile {
 /// A blob that is being read.
 final class DiskBlob: BlobFile {
     private let reader: BlobReader
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
 
-    init(_ reader: BlobReader, _ threads: NIOThreadPool) {
+    init(_ reader: BlobReader, _ threads: FileThreads) {
         self.reader = reader
         self.threads = threads
     }

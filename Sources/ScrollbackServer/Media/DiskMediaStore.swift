@@ -1,28 +1,35 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
 
 /// Media files on disk.
 ///
-/// Operations run on threads of their own.
+/// Operations run on threads of their own, which users share fairly.
 final class DiskMediaStore: MediaStore {
     let directory: MediaDirectory
-    let threads: NIOThreadPool
+    let threads: FileThreads
     /// The storage encryption keys, or `nil` for no encryption.
     let keys: StoreKeys?
 
     /// Opens the media store and creates its directories.
     ///
     /// - Parameter data: The server's data directory.
-    init(in data: URL, threads: NIOThreadPool, keys: StoreKeys? = nil) throws(ChatError) {
+    init(in data: URL, threads: FileThreads, keys: StoreKeys? = nil) throws(ChatError) {
         self.keys = keys
         directory = MediaDirectory(in: data)
         self.threads = threads
         try directory.make()
         directory.removeUnfinished()
     }
+
+    private init(_ store: DiskMediaStore, for owner: WorkOwner) {
+        directory = store.directory
+        threads = store.threads.serving(owner)
+        keys = store.keys
+    }
+
+    func serving(_ owner: WorkOwner) -> any MediaStore { DiskMediaStore(self, for: owner) }
 
     func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
         try await threads.blocking { [directory, threads, keys] () throws(ChatError) -> any UploadFile in
@@ -48,7 +55,7 @@ final class DiskMediaStore: MediaStore {
     }
 
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError) {
-        try await threads.blocking { [self] () throws(ChatError) in
+        try await threads.begin { [self] () throws(ChatError) in
             if directory.size(of: blob) != Int64(bytes.count) {
                 try directory.checkFreeSpace()
                 try write(bytes, as: blob, encryptedWith: keys?.newest)
@@ -59,13 +66,13 @@ final class DiskMediaStore: MediaStore {
     }
 
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
-        try await threads.blocking { [directory, threads, keys] () throws(ChatError) in
+        try await threads.begin { [directory, threads, keys] () throws(ChatError) in
             DiskBlob(try BlobReader(blob, in: directory, keys: keys), threads)
         }
     }
 
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        try await threads.blocking { [directory, keys] () throws(ChatError) in
+        try await threads.begin { [directory, keys] () throws(ChatError) in
             let reader = try BlobReader(blob, in: directory, keys: keys)
             defer { reader.close() }
             return try reader.read(at: offset, count: count)
@@ -86,35 +93,5 @@ final class DiskMediaStore: MediaStore {
         guard unlink(file.path) == 0 || errno == ENOENT else {
             throw DurableFile.failure("Can't remove \(file.path)")
         }
-    }
-}
-
-extension NIOThreadPool {
-    /// Runs blocking file operations on the thread pool.
-    ///
-    /// Internal errors are replaced by an error without paths. The original error is the new error's `cause`.
-    func blocking<Answer: Sendable>(
-        _ body: @escaping @Sendable () throws(ChatError) -> Answer
-    ) async throws(ChatError) -> Answer {
-        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            submit { state in
-                guard case .active = state else {
-                    return continuation.resume(
-                        returning: .failure(ChatError(.shuttingDown, "The server is shutting down.")))
-                }
-                lowerThreadPriority()
-                continuation.resume(
-                    returning: Result { () throws(ChatError) in try body() }.mapError(\.withoutPaths))
-            }
-        }
-        return try result.get()
-    }
-}
-
-extension ChatError {
-    /// The error for clients: an internal error is the cause of an error without paths.
-    var withoutPaths: ChatError {
-        guard code == .internalError else { return self }
-        return ChatError(.internalError, "The file can't be read or written.", cause: self)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
@@ -8,7 +7,7 @@ import Synchronization
 final class DiskUpload: UploadFile {
     let file: URL
     private let directory: MediaDirectory
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
     private let state: Mutex<State>
 
     private struct State {
@@ -21,7 +20,7 @@ final class DiskUpload: UploadFile {
     }
 
     init(
-        _ upload: UploadID, at offset: Int64, _ directory: MediaDirectory, _ threads: NIOThreadPool
+        _ upload: UploadID, at offset: Int64, _ directory: MediaDirectory, _ threads: FileThreads
     ) throws(ChatError) {
         file = directory.url(of: upload)
         self.directory = directory
@@ -80,11 +79,7 @@ final class DiskUpload: UploadFile {
 
     func hash() async throws(ChatError) -> BlobID {
         if let hasher = state.withLock({ $0.hasher }) { return hasher.finish() }
-        return try await threads.blocking { [file] () throws(ChatError) in
-            var hasher = BlobHasher()
-            _ = try DurableFile.read(file) { (bytes) throws(ChatError) in hasher.update(bytes) }
-            return hasher.finish()
-        }
+        return try await hashStoredBytes(on: threads)
     }
 
     func examine<Answer: Sendable>(

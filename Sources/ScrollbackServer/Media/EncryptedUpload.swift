@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
@@ -13,7 +12,7 @@ final class EncryptedUpload: LocalUpload {
     private let file: URL
     private let tailFile: URL
     private let directory: MediaDirectory
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
     private let encryptedFile: EncryptedFile
     private let state: Mutex<State>
 
@@ -37,7 +36,7 @@ final class EncryptedUpload: LocalUpload {
 
     /// Starts a new upload.
     init(
-        new upload: UploadID, encryptedWith key: StoreKey, _ directory: MediaDirectory, _ threads: NIOThreadPool
+        new upload: UploadID, encryptedWith key: StoreKey, _ directory: MediaDirectory, _ threads: FileThreads
     ) throws(ChatError) {
         file = directory.url(of: upload, isEncrypted: true)
         tailFile = directory.tail(of: upload)
@@ -55,7 +54,7 @@ final class EncryptedUpload: LocalUpload {
 
     /// Resumes an upload with `offset` persisted bytes.
     init(
-        _ upload: UploadID, at offset: Int64, keys: StoreKeys?, _ directory: MediaDirectory, _ threads: NIOThreadPool
+        _ upload: UploadID, at offset: Int64, keys: StoreKeys?, _ directory: MediaDirectory, _ threads: FileThreads
     ) throws(ChatError) {
         file = directory.url(of: upload, isEncrypted: true)
         tailFile = directory.tail(of: upload)
@@ -170,14 +169,7 @@ final class EncryptedUpload: LocalUpload {
 
     func hash() async throws(ChatError) -> BlobID {
         if let hasher = state.withLock({ $0.hasher }) { return hasher.finish() }
-        return try await threads.blocking { [self] () throws(ChatError) in
-            var hasher = BlobHasher()
-            try readAll { data in
-                data.withUnsafeBytes { hasher.update($0) }
-                return true
-            }
-            return hasher.finish()
-        }
+        return try await hashStoredBytes(on: threads)
     }
 
     func examine<Answer: Sendable>(

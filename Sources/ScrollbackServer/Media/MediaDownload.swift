@@ -39,7 +39,7 @@ struct MediaDownload: Sendable {
         tag = EntityTag(of: blob)
     }
 
-    func response(to request: Request, _ engine: Engine) async throws(ChatError) -> Response {
+    func response(to request: Request, _ engine: Engine, for owner: WorkOwner) async throws(ChatError) -> Response {
         var headers: HTTPFields = [
             .eTag: tag.text, .acceptRanges: "bytes", .cacheControl: caching, .contentType: mediaType,
             .contentDisposition: disposition, .xContentTypeOptions: "nosniff",
@@ -73,21 +73,27 @@ struct MediaDownload: Sendable {
         return Response(
             status: headers[.contentRange] == nil ? .ok : .partialContent, headers: headers,
             body: count <= Self.partBytes && isGet
-                ? try await bufferedBody(at: first, count: count, engine)
-                : try await body(at: first, count: count, engine))
+                ? try await bufferedBody(at: first, count: count, engine, owner)
+                : try await body(at: first, count: count, engine, owner))
     }
 
     private static var endsEarly: ChatError { ChatError(.internalError, "The content of the file ends early.") }
 
-    private func bufferedBody(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
-        let bytes = try await engine.media.read(blob, at: first, count: Int(count))
+    /// Returns a body whose bytes are read now.
+    func bufferedBody(
+        at first: Int64, count: Int64, _ engine: Engine, _ owner: WorkOwner
+    ) async throws(ChatError) -> ResponseBody {
+        let bytes = try await engine.media.serving(owner).read(blob, at: first, count: Int(count))
         guard bytes.count == count else { throw Self.endsEarly }
         engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
     }
 
-    private func body(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
-        let file = try await engine.media.open(blob)
+    /// Returns a body whose bytes are read while they are sent.
+    func body(
+        at first: Int64, count: Int64, _ engine: Engine, _ owner: WorkOwner
+    ) async throws(ChatError) -> ResponseBody {
+        let file = try await engine.media.serving(owner).open(blob)
         return ResponseBody(contentLength: Int(count)) { writer in
             var place = first
             while place < first + count {

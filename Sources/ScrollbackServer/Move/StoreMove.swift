@@ -1,6 +1,5 @@
 package import Foundation
 package import Logging
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
@@ -191,9 +190,10 @@ package struct StoreMove: Sendable {
     }
 
     private func copyFiles(to bucket: S3Client, _ progress: Progress) async throws -> FileCopy.Summary {
-        let threads = NIOThreadPool(numberOfThreads: 4)
-        threads.start()
-        defer { threads.shutdownGracefully { _ in } }
+        let pool = ReaderPool(threads: 2, maximumOwnCount: 1)
+        pool.start()
+        defer { Task { try await pool.shutdown() } }
+        let threads = FileThreads(pool)
         let own = try DiskMediaStore(in: directory, threads: threads)
         // A store of files in S3 has files of its own while it writes.
         let temporary = directory.appending(component: "move.temporary")

@@ -107,7 +107,7 @@ package struct ReaderPools: Sendable {
     init(_ options: ServerOptions, _ metrics: ServerMetrics) {
         let sizes: [WorkPool: (threads: Int, maximumOwnCount: Int)] = [
             .admission: (options.admissionReaders, 100), .read: (options.readers, 200),
-            .search: (options.searchReaders, 20),
+            .search: (options.searchReaders, 20), .file: (options.diskThreads, 100),
         ]
         pools = Dictionary(
             uniqueKeysWithValues: sizes.map { pool, size in
@@ -115,7 +115,8 @@ package struct ReaderPools: Sendable {
                 return (
                     pool,
                     ReaderPool(
-                        threads: size.threads, maximumOwnCount: size.maximumOwnCount, hasLowPriority: pool == .search
+                        threads: size.threads, maximumOwnCount: size.maximumOwnCount,
+                        hasLowPriority: pool == .search || pool == .file
                     ) { timer?.recordSeconds($0) }
                 )
             })

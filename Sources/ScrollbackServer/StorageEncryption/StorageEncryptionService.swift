@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
@@ -11,7 +10,7 @@ import SQLiteSupport
 struct StorageEncryptionService: Service {
     let store: SQLiteStore
     let media: any ReencryptableMediaStore
-    let threads: NIOThreadPool
+    let threads: FileThreads
     let logger: Logger
 
     /// The interval between progress log messages.

@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -39,7 +38,7 @@ extension ServerOptions {
     ///   - client: The client that ``connectFiles(logger:)`` returned.
     ///   - store: The store with the rows of the files.
     func openMedia(
-        _ client: S3Client?, of store: any MessageStore, threads: NIOThreadPool
+        _ client: S3Client?, of store: any MessageStore, threads: FileThreads
     ) async throws -> any MediaStore {
         guard let client else { return try DiskMediaStore(in: directory, threads: threads, keys: storeKeys) }
         let media = try S3MediaStore(client, in: directory, threads: threads, keys: storeKeys)

@@ -109,7 +109,7 @@ struct RateLimitTests {
         try await server.terminate()
     }
 
-    @Test("Each kind of work runs on the threads of its pool")
+    @Test("Each kind of work runs on the threads of its pool, and each part of an export in a turn of its own")
     func pools() async throws {
         let server = try await RunningServer.start()
         _ = try await server.admin().call("PUT", "/v1/conversations/group:g", #"{"members":["alice"]}"#)
@@ -138,10 +138,17 @@ struct RateLimitTests {
         let found = try await added { _ = try await alice.call("GET", "/v1/search?text=tide") }
         #expect(found[0] == 1 && found[1] == 0 && found[2] >= 1)
         let export = try await added { _ = try await alice.call("GET", "/v1/users/alice/export") }
-        #expect(export[0] == 1 && export[1] == 0 && export[2] >= 1)
+        // Each kind of data is a part.
+        #expect(export[0] == 1 && export[1] == 0 && export[2] >= 10)
         // The check of the token, and the subscription to the user's conversations.
         let hello = try await added { _ = try await TestSocket.signedIn(server, "alice") }
         #expect(hello[0] == 2 && hello[2] == 0)
+        let turns = "scrollback_file_wait_seconds_count"
+        let before = try await server.metric(turns)
+        let file = try await alice.call(
+            "POST", "/v1/media?conversation=group:g&name=a.txt", bytes: Array("hello".utf8), type: "text/plain")
+        #expect(file.status == 201)
+        #expect(try await server.metric(turns) > before)
         try await server.terminate()
     }
 }

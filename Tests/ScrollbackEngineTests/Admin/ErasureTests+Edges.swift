@@ -214,6 +214,27 @@ extension ErasureTests {
         #expect(try harness.store.read { try $0.user("alice")?.state } == .active)
     }
 
+    @Test("A part of an export has at most 100 messages, and reads at most 5,001 positions of a conversation")
+    func exportParts() throws {
+        let (harness, log) = (try EngineHarness(), ConversationID.group("long"))
+        try harness.make(log, members: ["alice", "bob"])
+        func parts() throws -> [Int] {
+            var data = PersonalData(of: "alice")
+            var counts: [Int] = []
+            while case let next = try data.next(harness.engine), let records = next.records {
+                counts.append(records.count)
+                data = next.data
+            }
+            return counts
+        }
+        let empty = try parts()
+        try harness.fill(log, 15_000, by: "bob")
+        #expect(try parts().count == empty.count + 3)
+        try harness.fill(log, 250, by: "alice")
+        let full = try parts()
+        #expect(full.max() == 100 && full.reduce(0, +) == empty.reduce(0, +) + 250)
+    }
+
     @Test("The export of a user's reports contains their own text and not the administrator's notes")
     func exportedReport() throws {
         let harness = try harness()

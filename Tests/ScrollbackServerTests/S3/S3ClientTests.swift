@@ -1,6 +1,5 @@
 import Foundation
 import NIOHTTP1
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
@@ -60,16 +59,13 @@ import Testing
         let file = folder.url.appending(component: "file")
         let bytes = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
         try Data(bytes).write(to: file)
-        let threads = NIOThreadPool(numberOfThreads: 1)
-        threads.start()
         let stub = try await S3Stub { _, number in number < 1 ? .reset : .answer(200) }
-        let part = FilePart(file: file, offset: 3, count: 600_000, threads: threads)
+        let part = FilePart(file: file, offset: 3, count: 600_000, threads: .started())
         try await client(stub).put(.file(part), as: "blobs/a")
         let last = try #require(stub.requests.last)
         #expect(stub.requests.count == 2 && last.body == Array(bytes[3..<600_003]))
         #expect(last.headers["x-amz-content-sha256"] == [BlobID(of: bytes[3..<600_003]).description])
         #expect(last.headers["content-length"] == ["600000"])
-        try await threads.shutdownGracefully()
     }
 
     @Test func `Requests that keep failing end after a number of attempts and after a time`() async throws {
@@ -205,9 +201,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = folder.url.appending(component: "file")
         try Data(repeating: 7, count: 25).write(to: file)
-        let threads = NIOThreadPool(numberOfThreads: 1)
-        threads.start()
-        let part = FilePart(file: file, offset: 0, count: 25, threads: threads)
+        let part = FilePart(file: file, offset: 0, count: 25, threads: .started())
         let failing = try await S3Stub { request, _ in Self.multipart(request) ?? .error(200, "InternalError") }
         await #expect(throws: ChatError.self) { try await client(failing).putParts(of: part, partBytes: 10, as: "a") }
         #expect(failing.requests.last?.method == "DELETE")
@@ -226,7 +220,6 @@ import Testing
             let isComplete = (try? await client(lost).putParts(of: part, partBytes: 10, as: "a")) != nil
             #expect(isComplete == (size == 25))
         }
-        try await threads.shutdownGracefully()
     }
 
     @Test func `The bytes of a user's file are never read as an error of the store`() async throws {

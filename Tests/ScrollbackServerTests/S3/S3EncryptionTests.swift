@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
@@ -11,13 +10,12 @@ import Testing
 /// Encryption of files in a bucket.
 @Suite(.needs(.s3), .serialized) struct S3EncryptionTests {
     private let folder: TemporaryFolder
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
     private let client: S3Client
 
     init() throws {
         folder = try TemporaryFolder()
-        threads = NIOThreadPool(numberOfThreads: 2)
-        threads.start()
+        threads = .started()
         client = try S3Client(S3Bucket())
     }
 

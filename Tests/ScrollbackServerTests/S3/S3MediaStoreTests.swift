@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
@@ -11,13 +10,12 @@ import Testing
 /// Several media stores with one bucket of a real server.
 @Suite(.needs(.s3), .serialized) struct S3MediaStoreTests {
     private let folder: TemporaryFolder
-    private let threads: NIOThreadPool
+    private let threads: FileThreads
     private let bucket: S3Bucket
 
     init() throws {
         folder = try TemporaryFolder()
-        threads = NIOThreadPool(numberOfThreads: 2)
-        threads.start()
+        threads = .started()
         bucket = try S3Bucket()
     }
 

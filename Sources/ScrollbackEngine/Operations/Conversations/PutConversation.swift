@@ -39,7 +39,7 @@ extension Transaction {
                 throw ChatError(.conflict, "The conversation \(id) exists already.", parameter: "conversation")
             }
             let growth = Growth(messageBytes: settings.storedBytes)
-            try checkGrowth(growth, by: caller)
+            try checkGrowth(growth, by: caller, adding: settings.hasTexts ? .content : .protection)
             try recordGrowth(growth, by: caller)
             row = known
         } else {

@@ -50,7 +50,7 @@ extension Transaction {
             guard let role, role != known.role else { return false }
             try permissions.require(.changeRole, in: id, as: callerRole, by: caller, to: "change roles")
             let growth = Growth(messageBytes: Self.rowBytes)
-            try checkGrowth(growth, by: caller)
+            try checkGrowth(growth, by: caller, adding: .protection)
             try recordGrowth(growth, by: caller)
             var changed = known
             changed.role = role

@@ -94,7 +94,7 @@ extension Transaction {
     private func recordEmptyDeletion(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
         guard request.operation != nil else { return }
         let growth = Growth(messageBytes: Self.rowBytes)
-        try checkGrowth(growth, by: request.caller)
+        try checkGrowth(growth, by: request.caller, adding: .protection)
         try recordGrowth(growth, by: request.caller)
         _ = try recordChange(.message, 0...0, in: &row, operation: request.operation, digest: digest)
         row = try put(row)

@@ -18,7 +18,7 @@ extension BanUser: WriteOperation {
                 .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
         }
         let growth = try transaction.growth(of: ban, from: row)
-        try transaction.checkGrowth(growth, by: caller)
+        try transaction.checkGrowth(growth, by: caller, adding: .protection)
         try transaction.recordGrowth(growth, by: caller)
         try transaction.store.put(BanRow(conversation: row.number, ban: ban))
         // Erasure and export find a user's conversations by memberships and participants. A banned user may have no

@@ -15,7 +15,7 @@ extension BlockUser: WriteOperation {
                     "user", "can't be blocked: you have blocked \(Self.maximumBlocked) users, which is the limit",
                     limit: Self.maximumBlocked)
             }
-            try transaction.space.check()
+            try transaction.space.check(for: .protection)
         }
         try transaction.putBlock(of: user, by: caller, isOn: true)
         return EmptyAnswer()

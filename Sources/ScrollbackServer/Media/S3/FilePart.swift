@@ -1,6 +1,5 @@
 import Foundation
 import NIOCore
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -12,7 +11,7 @@ struct FilePart: AsyncSequence, Sendable {
     let file: URL
     let offset: Int64
     let count: Int64
-    let threads: NIOThreadPool
+    let threads: FileThreads
 
     /// Returns the SHA-256 of the part in hexadecimal digits.
     func hash() async throws(ChatError) -> String {

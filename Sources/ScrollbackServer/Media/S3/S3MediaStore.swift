@@ -1,5 +1,4 @@
 import Foundation
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import SQLiteSupport
@@ -17,29 +16,41 @@ final class S3MediaStore: MediaStore {
     let client: S3Client
     /// Has the local files of uploads while requests write them.
     let directory: MediaDirectory
-    let threads: NIOThreadPool
+    let threads: FileThreads
     /// The storage encryption keys, or `nil` for no encryption.
     let keys: StoreKeys?
     private let clock: @Sendable () -> Date
-    private let budget = ReadAheadBudget()
+    private let budget: ReadAheadBudget
 
     /// Opens the store, and removes local files that a previous process left.
     ///
     /// - Parameter data: The server's data directory.
     init(
-        _ client: S3Client, in data: URL, threads: NIOThreadPool, keys: StoreKeys? = nil,
+        _ client: S3Client, in data: URL, threads: FileThreads, keys: StoreKeys? = nil,
         clock: @escaping @Sendable () -> Date = { Date() }
     ) throws(ChatError) {
         self.client = client
         self.threads = threads
         self.keys = keys
         self.clock = clock
+        budget = ReadAheadBudget()
         directory = MediaDirectory(in: data)
         try directory.makeUploads()
         for upload in directory.listUploads() {
             for file in directory.files(of: upload) { try DiskMediaStore.remove(file) }
         }
     }
+
+    private init(_ store: S3MediaStore, for owner: WorkOwner) {
+        client = store.client
+        directory = store.directory
+        threads = store.threads.serving(owner)
+        keys = store.keys
+        clock = store.clock
+        budget = store.budget
+    }
+
+    func serving(_ owner: WorkOwner) -> any MediaStore { S3MediaStore(self, for: owner) }
 
     /// Whether new objects are encrypted.
     var encrypts: Bool { keys?.newest != nil }
