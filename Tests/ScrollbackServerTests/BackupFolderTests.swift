@@ -203,6 +203,25 @@ struct BackupFolderTests {
         #expect(try self.names(folder) == [progress.name, names[2]])
     }
 
+    @Test("A backup removes the links of an interrupted backup, and keeps those of a running one")
+    func links() async throws {
+        let media = MediaDirectory(in: data).root
+        let files = FileManager.default
+        for name in ["backup-1", "backup-2"] {
+            try files.createDirectory(at: media.appending(component: name), withIntermediateDirectories: true)
+        }
+        let lock = try DirectoryLock(media.appending(component: "backup-2"), errorCode: .conflict, "")
+        let backups = try make()
+        _ = try backups.start()
+        #expect(try await end(of: backups).failure == nil)
+        #expect(try names(media) == ["backup-2"])
+        lock.release()
+        time.advance(by: 1)
+        _ = try backups.start()
+        #expect(try await end(of: backups).failure == nil)
+        #expect(try names(media) == [])
+    }
+
     @Test("The list has the newest complete backups whose names are times")
     func list() async throws {
         let backups = try make()

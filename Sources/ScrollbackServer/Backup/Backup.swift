@@ -126,7 +126,8 @@ package enum Backup {
     private static func fill(
         _ partial: URL, of data: URL, _ now: Date, _ progress: Progress
     ) throws(ChatError) -> BackupManifest {
-        let links = try linkMedia(of: data, in: partial)
+        let (links, lock) = try linkMedia(of: data, in: partial)
+        defer { lock?.release() }
         let store = partial.appending(component: SQLiteStore.fileName)
         let contents = try SQLiteStore.copy(from: data, to: store, progress: progress)
         chmod(store.path, 0o600)
