@@ -49,399 +49,402 @@ static const unsigned char file_14[] = {
 #embed "../../Web/admin/screens/audit.js"
 };
 static const unsigned char file_15[] = {
-#embed "../../Web/admin/screens/ban.js"
+#embed "../../Web/admin/screens/backups.js"
 };
 static const unsigned char file_16[] = {
-#embed "../../Web/admin/screens/bans.js"
+#embed "../../Web/admin/screens/ban.js"
 };
 static const unsigned char file_17[] = {
-#embed "../../Web/admin/screens/connections.js"
+#embed "../../Web/admin/screens/bans.js"
 };
 static const unsigned char file_18[] = {
-#embed "../../Web/admin/screens/conversation.js"
+#embed "../../Web/admin/screens/connections.js"
 };
 static const unsigned char file_19[] = {
-#embed "../../Web/admin/screens/conversations.js"
+#embed "../../Web/admin/screens/conversation.js"
 };
 static const unsigned char file_20[] = {
-#embed "../../Web/admin/screens/deliveries.js"
+#embed "../../Web/admin/screens/conversations.js"
 };
 static const unsigned char file_21[] = {
-#embed "../../Web/admin/screens/event-webhooks.js"
+#embed "../../Web/admin/screens/deliveries.js"
 };
 static const unsigned char file_22[] = {
-#embed "../../Web/admin/screens/message.js"
+#embed "../../Web/admin/screens/event-webhooks.js"
 };
 static const unsigned char file_23[] = {
-#embed "../../Web/admin/screens/nodes.js"
+#embed "../../Web/admin/screens/message.js"
 };
 static const unsigned char file_24[] = {
-#embed "../../Web/admin/screens/overview.js"
+#embed "../../Web/admin/screens/nodes.js"
 };
 static const unsigned char file_25[] = {
-#embed "../../Web/admin/screens/push.js"
+#embed "../../Web/admin/screens/overview.js"
 };
 static const unsigned char file_26[] = {
-#embed "../../Web/admin/screens/report.js"
+#embed "../../Web/admin/screens/push.js"
 };
 static const unsigned char file_27[] = {
-#embed "../../Web/admin/screens/reports.js"
+#embed "../../Web/admin/screens/report.js"
 };
 static const unsigned char file_28[] = {
-#embed "../../Web/admin/screens/setting-field.js"
+#embed "../../Web/admin/screens/reports.js"
 };
 static const unsigned char file_29[] = {
-#embed "../../Web/admin/screens/settings.js"
+#embed "../../Web/admin/screens/setting-field.js"
 };
 static const unsigned char file_30[] = {
-#embed "../../Web/admin/screens/user.js"
+#embed "../../Web/admin/screens/settings.js"
 };
 static const unsigned char file_31[] = {
-#embed "../../Web/admin/screens/users.js"
+#embed "../../Web/admin/screens/user.js"
 };
 static const unsigned char file_32[] = {
-#embed "../../Web/admin/screens/webhooks.js"
+#embed "../../Web/admin/screens/users.js"
 };
 static const unsigned char file_33[] = {
-#embed "../../Web/admin/shell.js"
+#embed "../../Web/admin/screens/webhooks.js"
 };
 static const unsigned char file_34[] = {
-#embed "../../Web/admin/types.js"
+#embed "../../Web/admin/shell.js"
 };
 static const unsigned char file_35[] = {
-#embed "../../Web/chat/demo.js"
+#embed "../../Web/admin/types.js"
 };
 static const unsigned char file_36[] = {
-#embed "../../Web/chat/embed.js"
+#embed "../../Web/chat/demo.js"
 };
 static const unsigned char file_37[] = {
-#embed "../../Web/chat/icon.svg"
+#embed "../../Web/chat/embed.js"
 };
 static const unsigned char file_38[] = {
-#embed "../../Web/chat/main.js"
+#embed "../../Web/chat/icon.svg"
 };
 static const unsigned char file_39[] = {
-#embed "../../Web/chat/parts/app.js"
+#embed "../../Web/chat/main.js"
 };
 static const unsigned char file_40[] = {
-#embed "../../Web/chat/parts/attachments.js"
+#embed "../../Web/chat/parts/app.js"
 };
 static const unsigned char file_41[] = {
-#embed "../../Web/chat/parts/avatar.js"
+#embed "../../Web/chat/parts/attachments.js"
 };
 static const unsigned char file_42[] = {
-#embed "../../Web/chat/parts/composer.js"
+#embed "../../Web/chat/parts/avatar.js"
 };
 static const unsigned char file_43[] = {
-#embed "../../Web/chat/parts/connection-bar.js"
+#embed "../../Web/chat/parts/composer.js"
 };
 static const unsigned char file_44[] = {
-#embed "../../Web/chat/parts/conversation-list.js"
+#embed "../../Web/chat/parts/connection-bar.js"
 };
 static const unsigned char file_45[] = {
-#embed "../../Web/chat/parts/conversation-view.js"
+#embed "../../Web/chat/parts/conversation-list.js"
 };
 static const unsigned char file_46[] = {
-#embed "../../Web/chat/parts/details-panel.js"
+#embed "../../Web/chat/parts/conversation-view.js"
 };
 static const unsigned char file_47[] = {
-#embed "../../Web/chat/parts/media.js"
+#embed "../../Web/chat/parts/details-panel.js"
 };
 static const unsigned char file_48[] = {
-#embed "../../Web/chat/parts/mention-menu.js"
+#embed "../../Web/chat/parts/media.js"
 };
 static const unsigned char file_49[] = {
-#embed "../../Web/chat/parts/message-actions.js"
+#embed "../../Web/chat/parts/mention-menu.js"
 };
 static const unsigned char file_50[] = {
-#embed "../../Web/chat/parts/message-content.js"
+#embed "../../Web/chat/parts/message-actions.js"
 };
 static const unsigned char file_51[] = {
-#embed "../../Web/chat/parts/message-row.js"
+#embed "../../Web/chat/parts/message-content.js"
 };
 static const unsigned char file_52[] = {
-#embed "../../Web/chat/parts/new-conversation.js"
+#embed "../../Web/chat/parts/message-row.js"
 };
 static const unsigned char file_53[] = {
-#embed "../../Web/chat/parts/new-poll.js"
+#embed "../../Web/chat/parts/new-conversation.js"
 };
 static const unsigned char file_54[] = {
-#embed "../../Web/chat/parts/panel.js"
+#embed "../../Web/chat/parts/new-poll.js"
 };
 static const unsigned char file_55[] = {
-#embed "../../Web/chat/parts/screens.js"
+#embed "../../Web/chat/parts/panel.js"
 };
 static const unsigned char file_56[] = {
-#embed "../../Web/chat/parts/search-panel.js"
+#embed "../../Web/chat/parts/screens.js"
 };
 static const unsigned char file_57[] = {
-#embed "../../Web/chat/parts/settings-dialog.js"
+#embed "../../Web/chat/parts/search-panel.js"
 };
 static const unsigned char file_58[] = {
-#embed "../../Web/chat/parts/sign-in.js"
+#embed "../../Web/chat/parts/settings-dialog.js"
 };
 static const unsigned char file_59[] = {
-#embed "../../Web/chat/parts/thread-panel.js"
+#embed "../../Web/chat/parts/sign-in.js"
 };
 static const unsigned char file_60[] = {
-#embed "../../Web/chat/parts/threads-panel.js"
+#embed "../../Web/chat/parts/thread-panel.js"
 };
 static const unsigned char file_61[] = {
-#embed "../../Web/chat/parts/timeline-view.js"
+#embed "../../Web/chat/parts/threads-panel.js"
 };
 static const unsigned char file_62[] = {
-#embed "../../Web/chat/session.js"
+#embed "../../Web/chat/parts/timeline-view.js"
 };
 static const unsigned char file_63[] = {
-#embed "../../Web/chat/style.css"
+#embed "../../Web/chat/session.js"
 };
 static const unsigned char file_64[] = {
-#embed "../../Web/chat/support/dom.js"
+#embed "../../Web/chat/style.css"
 };
 static const unsigned char file_65[] = {
-#embed "../../Web/chat/support/links.js"
+#embed "../../Web/chat/support/dom.js"
 };
 static const unsigned char file_66[] = {
-#embed "../../Web/chat/support/people.js"
+#embed "../../Web/chat/support/links.js"
 };
 static const unsigned char file_67[] = {
-#embed "../../Web/chat/support/settings.js"
+#embed "../../Web/chat/support/people.js"
 };
 static const unsigned char file_68[] = {
-#embed "../../Web/chat/support/text.js"
+#embed "../../Web/chat/support/settings.js"
 };
 static const unsigned char file_69[] = {
-#embed "../../Web/chat/texts/en.js"
+#embed "../../Web/chat/support/text.js"
 };
 static const unsigned char file_70[] = {
-#embed "../../Web/chat/texts/zh.js"
+#embed "../../Web/chat/texts/en.js"
 };
 static const unsigned char file_71[] = {
-#embed "../../Web/sdk/client/chat-client.js"
+#embed "../../Web/chat/texts/zh.js"
 };
 static const unsigned char file_72[] = {
-#embed "../../Web/sdk/client/conversation.js"
+#embed "../../Web/sdk/client/chat-client.js"
 };
 static const unsigned char file_73[] = {
-#embed "../../Web/sdk/client/core.js"
+#embed "../../Web/sdk/client/conversation.js"
 };
 static const unsigned char file_74[] = {
-#embed "../../Web/sdk/client/drafts-driver.js"
+#embed "../../Web/sdk/client/core.js"
 };
 static const unsigned char file_75[] = {
-#embed "../../Web/sdk/client/driver.js"
+#embed "../../Web/sdk/client/drafts-driver.js"
 };
 static const unsigned char file_76[] = {
-#embed "../../Web/sdk/client/files.js"
+#embed "../../Web/sdk/client/driver.js"
 };
 static const unsigned char file_77[] = {
-#embed "../../Web/sdk/client/live-state.js"
+#embed "../../Web/sdk/client/files.js"
 };
 static const unsigned char file_78[] = {
-#embed "../../Web/sdk/client/live-view.js"
+#embed "../../Web/sdk/client/live-state.js"
 };
 static const unsigned char file_79[] = {
-#embed "../../Web/sdk/client/mailbox.js"
+#embed "../../Web/sdk/client/live-view.js"
 };
 static const unsigned char file_80[] = {
-#embed "../../Web/sdk/client/observable.js"
+#embed "../../Web/sdk/client/mailbox.js"
 };
 static const unsigned char file_81[] = {
-#embed "../../Web/sdk/client/outbox-driver.js"
+#embed "../../Web/sdk/client/observable.js"
 };
 static const unsigned char file_82[] = {
-#embed "../../Web/sdk/client/outbox-frames.js"
+#embed "../../Web/sdk/client/outbox-driver.js"
 };
 static const unsigned char file_83[] = {
-#embed "../../Web/sdk/client/pending-changes.js"
+#embed "../../Web/sdk/client/outbox-frames.js"
 };
 static const unsigned char file_84[] = {
-#embed "../../Web/sdk/client/push-driver.js"
+#embed "../../Web/sdk/client/pending-changes.js"
 };
 static const unsigned char file_85[] = {
-#embed "../../Web/sdk/client/push.js"
+#embed "../../Web/sdk/client/push-driver.js"
 };
 static const unsigned char file_86[] = {
-#embed "../../Web/sdk/client/send-handle.js"
+#embed "../../Web/sdk/client/push.js"
 };
 static const unsigned char file_87[] = {
-#embed "../../Web/sdk/client/settings-driver.js"
+#embed "../../Web/sdk/client/send-handle.js"
 };
 static const unsigned char file_88[] = {
-#embed "../../Web/sdk/client/sync-driver.js"
+#embed "../../Web/sdk/client/settings-driver.js"
 };
 static const unsigned char file_89[] = {
-#embed "../../Web/sdk/client/tabs.js"
+#embed "../../Web/sdk/client/sync-driver.js"
 };
 static const unsigned char file_90[] = {
-#embed "../../Web/sdk/client/threads.js"
+#embed "../../Web/sdk/client/tabs.js"
 };
 static const unsigned char file_91[] = {
-#embed "../../Web/sdk/client/timeline-window.js"
+#embed "../../Web/sdk/client/threads.js"
 };
 static const unsigned char file_92[] = {
-#embed "../../Web/sdk/client/timeline.js"
+#embed "../../Web/sdk/client/timeline-window.js"
 };
 static const unsigned char file_93[] = {
-#embed "../../Web/sdk/client/transport.js"
+#embed "../../Web/sdk/client/timeline.js"
 };
 static const unsigned char file_94[] = {
-#embed "../../Web/sdk/client/uploads.js"
+#embed "../../Web/sdk/client/transport.js"
 };
 static const unsigned char file_95[] = {
-#embed "../../Web/sdk/model/conversation-head.js"
+#embed "../../Web/sdk/client/uploads.js"
 };
 static const unsigned char file_96[] = {
-#embed "../../Web/sdk/model/conversation-id.js"
+#embed "../../Web/sdk/model/conversation-head.js"
 };
 static const unsigned char file_97[] = {
-#embed "../../Web/sdk/model/conversation-kind.js"
+#embed "../../Web/sdk/model/conversation-id.js"
 };
 static const unsigned char file_98[] = {
-#embed "../../Web/sdk/model/decode.js"
+#embed "../../Web/sdk/model/conversation-kind.js"
 };
 static const unsigned char file_99[] = {
-#embed "../../Web/sdk/model/errors.js"
+#embed "../../Web/sdk/model/decode.js"
 };
 static const unsigned char file_100[] = {
-#embed "../../Web/sdk/model/limits.js"
+#embed "../../Web/sdk/model/errors.js"
 };
 static const unsigned char file_101[] = {
-#embed "../../Web/sdk/model/log.js"
+#embed "../../Web/sdk/model/limits.js"
 };
 static const unsigned char file_102[] = {
-#embed "../../Web/sdk/model/message-content.js"
+#embed "../../Web/sdk/model/log.js"
 };
 static const unsigned char file_103[] = {
-#embed "../../Web/sdk/model/message-id.js"
+#embed "../../Web/sdk/model/message-content.js"
 };
 static const unsigned char file_104[] = {
-#embed "../../Web/sdk/model/message-type.js"
+#embed "../../Web/sdk/model/message-id.js"
 };
 static const unsigned char file_105[] = {
-#embed "../../Web/sdk/model/message.js"
+#embed "../../Web/sdk/model/message-type.js"
 };
 static const unsigned char file_106[] = {
-#embed "../../Web/sdk/model/seq-range-set.js"
+#embed "../../Web/sdk/model/message.js"
 };
 static const unsigned char file_107[] = {
-#embed "../../Web/sdk/model/text.js"
+#embed "../../Web/sdk/model/seq-range-set.js"
 };
 static const unsigned char file_108[] = {
-#embed "../../Web/sdk/model/timetoken.js"
+#embed "../../Web/sdk/model/text.js"
 };
 static const unsigned char file_109[] = {
-#embed "../../Web/sdk/model/token-bucket.js"
+#embed "../../Web/sdk/model/timetoken.js"
 };
 static const unsigned char file_110[] = {
-#embed "../../Web/sdk/push-worker.js"
+#embed "../../Web/sdk/model/token-bucket.js"
 };
 static const unsigned char file_111[] = {
-#embed "../../Web/declarations/scrollback.d.ts"
+#embed "../../Web/sdk/push-worker.js"
 };
 static const unsigned char file_112[] = {
-#embed "../../Web/sdk/scrollback.js"
+#embed "../../Web/declarations/scrollback.d.ts"
 };
 static const unsigned char file_113[] = {
-#embed "../../Web/sdk/store/checkpoint.js"
+#embed "../../Web/sdk/scrollback.js"
 };
 static const unsigned char file_114[] = {
-#embed "../../Web/sdk/store/counts.js"
+#embed "../../Web/sdk/store/checkpoint.js"
 };
 static const unsigned char file_115[] = {
-#embed "../../Web/sdk/store/database.js"
+#embed "../../Web/sdk/store/counts.js"
 };
 static const unsigned char file_116[] = {
-#embed "../../Web/sdk/store/drafts.js"
+#embed "../../Web/sdk/store/database.js"
 };
 static const unsigned char file_117[] = {
-#embed "../../Web/sdk/store/entry.js"
+#embed "../../Web/sdk/store/drafts.js"
 };
 static const unsigned char file_118[] = {
-#embed "../../Web/sdk/store/history.js"
+#embed "../../Web/sdk/store/entry.js"
 };
 static const unsigned char file_119[] = {
-#embed "../../Web/sdk/store/log.js"
+#embed "../../Web/sdk/store/history.js"
 };
 static const unsigned char file_120[] = {
-#embed "../../Web/sdk/store/meta.js"
+#embed "../../Web/sdk/store/log.js"
 };
 static const unsigned char file_121[] = {
-#embed "../../Web/sdk/store/outbox.js"
+#embed "../../Web/sdk/store/meta.js"
 };
 static const unsigned char file_122[] = {
-#embed "../../Web/sdk/store/people.js"
+#embed "../../Web/sdk/store/outbox.js"
 };
 static const unsigned char file_123[] = {
-#embed "../../Web/sdk/store/recents.js"
+#embed "../../Web/sdk/store/people.js"
 };
 static const unsigned char file_124[] = {
-#embed "../../Web/sdk/store/records.js"
+#embed "../../Web/sdk/store/recents.js"
 };
 static const unsigned char file_125[] = {
-#embed "../../Web/sdk/store/settings.js"
+#embed "../../Web/sdk/store/records.js"
 };
 static const unsigned char file_126[] = {
-#embed "../../Web/sdk/store/store.js"
+#embed "../../Web/sdk/store/settings.js"
 };
 static const unsigned char file_127[] = {
-#embed "../../Web/sdk/store/threads.js"
+#embed "../../Web/sdk/store/store.js"
 };
 static const unsigned char file_128[] = {
-#embed "../../Web/sdk/sync/backoff.js"
+#embed "../../Web/sdk/store/threads.js"
 };
 static const unsigned char file_129[] = {
-#embed "../../Web/sdk/sync/connection-lifecycle.js"
+#embed "../../Web/sdk/sync/backoff.js"
 };
 static const unsigned char file_130[] = {
-#embed "../../Web/sdk/sync/delivery-reports.js"
+#embed "../../Web/sdk/sync/connection-lifecycle.js"
 };
 static const unsigned char file_131[] = {
-#embed "../../Web/sdk/sync/delivery-state.js"
+#embed "../../Web/sdk/sync/delivery-reports.js"
 };
 static const unsigned char file_132[] = {
-#embed "../../Web/sdk/sync/gap-fill.js"
+#embed "../../Web/sdk/sync/delivery-state.js"
 };
 static const unsigned char file_133[] = {
-#embed "../../Web/sdk/sync/head-fetches.js"
+#embed "../../Web/sdk/sync/gap-fill.js"
 };
 static const unsigned char file_134[] = {
-#embed "../../Web/sdk/sync/live-event.js"
+#embed "../../Web/sdk/sync/head-fetches.js"
 };
 static const unsigned char file_135[] = {
-#embed "../../Web/sdk/sync/log-edit.js"
+#embed "../../Web/sdk/sync/live-event.js"
 };
 static const unsigned char file_136[] = {
-#embed "../../Web/sdk/sync/log-state.js"
+#embed "../../Web/sdk/sync/log-edit.js"
 };
 static const unsigned char file_137[] = {
-#embed "../../Web/sdk/sync/outbox-item.js"
+#embed "../../Web/sdk/sync/log-state.js"
 };
 static const unsigned char file_138[] = {
-#embed "../../Web/sdk/sync/outbox.js"
+#embed "../../Web/sdk/sync/outbox-item.js"
 };
 static const unsigned char file_139[] = {
-#embed "../../Web/sdk/sync/own-typing.js"
+#embed "../../Web/sdk/sync/outbox.js"
 };
 static const unsigned char file_140[] = {
-#embed "../../Web/sdk/sync/read-state.js"
+#embed "../../Web/sdk/sync/own-typing.js"
 };
 static const unsigned char file_141[] = {
-#embed "../../Web/sdk/sync/received-ids.js"
+#embed "../../Web/sdk/sync/read-state.js"
 };
 static const unsigned char file_142[] = {
-#embed "../../Web/sdk/sync/recent-entry.js"
+#embed "../../Web/sdk/sync/received-ids.js"
 };
 static const unsigned char file_143[] = {
-#embed "../../Web/sdk/sync/resume-state.js"
+#embed "../../Web/sdk/sync/recent-entry.js"
 };
 static const unsigned char file_144[] = {
-#embed "../../Web/sdk/sync/typing-users.js"
+#embed "../../Web/sdk/sync/resume-state.js"
 };
 static const unsigned char file_145[] = {
-#embed "../../Web/sdk/wire/frames.js"
+#embed "../../Web/sdk/sync/typing-users.js"
 };
 static const unsigned char file_146[] = {
+#embed "../../Web/sdk/wire/frames.js"
+};
+static const unsigned char file_147[] = {
 #embed "../../Web/sdk/wire/requests.js"
 };
 
@@ -461,138 +464,139 @@ static const embedded_web_file files[] = {
     {"/admin/parts/paged-table.js", {file_12, sizeof file_12}},
     {"/admin/parts/screen.js", {file_13, sizeof file_13}},
     {"/admin/screens/audit.js", {file_14, sizeof file_14}},
-    {"/admin/screens/ban.js", {file_15, sizeof file_15}},
-    {"/admin/screens/bans.js", {file_16, sizeof file_16}},
-    {"/admin/screens/connections.js", {file_17, sizeof file_17}},
-    {"/admin/screens/conversation.js", {file_18, sizeof file_18}},
-    {"/admin/screens/conversations.js", {file_19, sizeof file_19}},
-    {"/admin/screens/deliveries.js", {file_20, sizeof file_20}},
-    {"/admin/screens/event-webhooks.js", {file_21, sizeof file_21}},
-    {"/admin/screens/message.js", {file_22, sizeof file_22}},
-    {"/admin/screens/nodes.js", {file_23, sizeof file_23}},
-    {"/admin/screens/overview.js", {file_24, sizeof file_24}},
-    {"/admin/screens/push.js", {file_25, sizeof file_25}},
-    {"/admin/screens/report.js", {file_26, sizeof file_26}},
-    {"/admin/screens/reports.js", {file_27, sizeof file_27}},
-    {"/admin/screens/setting-field.js", {file_28, sizeof file_28}},
-    {"/admin/screens/settings.js", {file_29, sizeof file_29}},
-    {"/admin/screens/user.js", {file_30, sizeof file_30}},
-    {"/admin/screens/users.js", {file_31, sizeof file_31}},
-    {"/admin/screens/webhooks.js", {file_32, sizeof file_32}},
-    {"/admin/shell.js", {file_33, sizeof file_33}},
-    {"/admin/types.js", {file_34, sizeof file_34}},
-    {"/chat/demo.js", {file_35, sizeof file_35}},
-    {"/chat/embed.js", {file_36, sizeof file_36}},
-    {"/chat/icon.svg", {file_37, sizeof file_37}},
-    {"/chat/main.js", {file_38, sizeof file_38}},
-    {"/chat/parts/app.js", {file_39, sizeof file_39}},
-    {"/chat/parts/attachments.js", {file_40, sizeof file_40}},
-    {"/chat/parts/avatar.js", {file_41, sizeof file_41}},
-    {"/chat/parts/composer.js", {file_42, sizeof file_42}},
-    {"/chat/parts/connection-bar.js", {file_43, sizeof file_43}},
-    {"/chat/parts/conversation-list.js", {file_44, sizeof file_44}},
-    {"/chat/parts/conversation-view.js", {file_45, sizeof file_45}},
-    {"/chat/parts/details-panel.js", {file_46, sizeof file_46}},
-    {"/chat/parts/media.js", {file_47, sizeof file_47}},
-    {"/chat/parts/mention-menu.js", {file_48, sizeof file_48}},
-    {"/chat/parts/message-actions.js", {file_49, sizeof file_49}},
-    {"/chat/parts/message-content.js", {file_50, sizeof file_50}},
-    {"/chat/parts/message-row.js", {file_51, sizeof file_51}},
-    {"/chat/parts/new-conversation.js", {file_52, sizeof file_52}},
-    {"/chat/parts/new-poll.js", {file_53, sizeof file_53}},
-    {"/chat/parts/panel.js", {file_54, sizeof file_54}},
-    {"/chat/parts/screens.js", {file_55, sizeof file_55}},
-    {"/chat/parts/search-panel.js", {file_56, sizeof file_56}},
-    {"/chat/parts/settings-dialog.js", {file_57, sizeof file_57}},
-    {"/chat/parts/sign-in.js", {file_58, sizeof file_58}},
-    {"/chat/parts/thread-panel.js", {file_59, sizeof file_59}},
-    {"/chat/parts/threads-panel.js", {file_60, sizeof file_60}},
-    {"/chat/parts/timeline-view.js", {file_61, sizeof file_61}},
-    {"/chat/session.js", {file_62, sizeof file_62}},
-    {"/chat/style.css", {file_63, sizeof file_63}},
-    {"/chat/support/dom.js", {file_64, sizeof file_64}},
-    {"/chat/support/links.js", {file_65, sizeof file_65}},
-    {"/chat/support/people.js", {file_66, sizeof file_66}},
-    {"/chat/support/settings.js", {file_67, sizeof file_67}},
-    {"/chat/support/text.js", {file_68, sizeof file_68}},
-    {"/chat/texts/en.js", {file_69, sizeof file_69}},
-    {"/chat/texts/zh.js", {file_70, sizeof file_70}},
-    {"/sdk/client/chat-client.js", {file_71, sizeof file_71}},
-    {"/sdk/client/conversation.js", {file_72, sizeof file_72}},
-    {"/sdk/client/core.js", {file_73, sizeof file_73}},
-    {"/sdk/client/drafts-driver.js", {file_74, sizeof file_74}},
-    {"/sdk/client/driver.js", {file_75, sizeof file_75}},
-    {"/sdk/client/files.js", {file_76, sizeof file_76}},
-    {"/sdk/client/live-state.js", {file_77, sizeof file_77}},
-    {"/sdk/client/live-view.js", {file_78, sizeof file_78}},
-    {"/sdk/client/mailbox.js", {file_79, sizeof file_79}},
-    {"/sdk/client/observable.js", {file_80, sizeof file_80}},
-    {"/sdk/client/outbox-driver.js", {file_81, sizeof file_81}},
-    {"/sdk/client/outbox-frames.js", {file_82, sizeof file_82}},
-    {"/sdk/client/pending-changes.js", {file_83, sizeof file_83}},
-    {"/sdk/client/push-driver.js", {file_84, sizeof file_84}},
-    {"/sdk/client/push.js", {file_85, sizeof file_85}},
-    {"/sdk/client/send-handle.js", {file_86, sizeof file_86}},
-    {"/sdk/client/settings-driver.js", {file_87, sizeof file_87}},
-    {"/sdk/client/sync-driver.js", {file_88, sizeof file_88}},
-    {"/sdk/client/tabs.js", {file_89, sizeof file_89}},
-    {"/sdk/client/threads.js", {file_90, sizeof file_90}},
-    {"/sdk/client/timeline-window.js", {file_91, sizeof file_91}},
-    {"/sdk/client/timeline.js", {file_92, sizeof file_92}},
-    {"/sdk/client/transport.js", {file_93, sizeof file_93}},
-    {"/sdk/client/uploads.js", {file_94, sizeof file_94}},
-    {"/sdk/model/conversation-head.js", {file_95, sizeof file_95}},
-    {"/sdk/model/conversation-id.js", {file_96, sizeof file_96}},
-    {"/sdk/model/conversation-kind.js", {file_97, sizeof file_97}},
-    {"/sdk/model/decode.js", {file_98, sizeof file_98}},
-    {"/sdk/model/errors.js", {file_99, sizeof file_99}},
-    {"/sdk/model/limits.js", {file_100, sizeof file_100}},
-    {"/sdk/model/log.js", {file_101, sizeof file_101}},
-    {"/sdk/model/message-content.js", {file_102, sizeof file_102}},
-    {"/sdk/model/message-id.js", {file_103, sizeof file_103}},
-    {"/sdk/model/message-type.js", {file_104, sizeof file_104}},
-    {"/sdk/model/message.js", {file_105, sizeof file_105}},
-    {"/sdk/model/seq-range-set.js", {file_106, sizeof file_106}},
-    {"/sdk/model/text.js", {file_107, sizeof file_107}},
-    {"/sdk/model/timetoken.js", {file_108, sizeof file_108}},
-    {"/sdk/model/token-bucket.js", {file_109, sizeof file_109}},
-    {"/sdk/push-worker.js", {file_110, sizeof file_110}},
-    {"/sdk/scrollback.d.ts", {file_111, sizeof file_111}},
-    {"/sdk/scrollback.js", {file_112, sizeof file_112}},
-    {"/sdk/store/checkpoint.js", {file_113, sizeof file_113}},
-    {"/sdk/store/counts.js", {file_114, sizeof file_114}},
-    {"/sdk/store/database.js", {file_115, sizeof file_115}},
-    {"/sdk/store/drafts.js", {file_116, sizeof file_116}},
-    {"/sdk/store/entry.js", {file_117, sizeof file_117}},
-    {"/sdk/store/history.js", {file_118, sizeof file_118}},
-    {"/sdk/store/log.js", {file_119, sizeof file_119}},
-    {"/sdk/store/meta.js", {file_120, sizeof file_120}},
-    {"/sdk/store/outbox.js", {file_121, sizeof file_121}},
-    {"/sdk/store/people.js", {file_122, sizeof file_122}},
-    {"/sdk/store/recents.js", {file_123, sizeof file_123}},
-    {"/sdk/store/records.js", {file_124, sizeof file_124}},
-    {"/sdk/store/settings.js", {file_125, sizeof file_125}},
-    {"/sdk/store/store.js", {file_126, sizeof file_126}},
-    {"/sdk/store/threads.js", {file_127, sizeof file_127}},
-    {"/sdk/sync/backoff.js", {file_128, sizeof file_128}},
-    {"/sdk/sync/connection-lifecycle.js", {file_129, sizeof file_129}},
-    {"/sdk/sync/delivery-reports.js", {file_130, sizeof file_130}},
-    {"/sdk/sync/delivery-state.js", {file_131, sizeof file_131}},
-    {"/sdk/sync/gap-fill.js", {file_132, sizeof file_132}},
-    {"/sdk/sync/head-fetches.js", {file_133, sizeof file_133}},
-    {"/sdk/sync/live-event.js", {file_134, sizeof file_134}},
-    {"/sdk/sync/log-edit.js", {file_135, sizeof file_135}},
-    {"/sdk/sync/log-state.js", {file_136, sizeof file_136}},
-    {"/sdk/sync/outbox-item.js", {file_137, sizeof file_137}},
-    {"/sdk/sync/outbox.js", {file_138, sizeof file_138}},
-    {"/sdk/sync/own-typing.js", {file_139, sizeof file_139}},
-    {"/sdk/sync/read-state.js", {file_140, sizeof file_140}},
-    {"/sdk/sync/received-ids.js", {file_141, sizeof file_141}},
-    {"/sdk/sync/recent-entry.js", {file_142, sizeof file_142}},
-    {"/sdk/sync/resume-state.js", {file_143, sizeof file_143}},
-    {"/sdk/sync/typing-users.js", {file_144, sizeof file_144}},
-    {"/sdk/wire/frames.js", {file_145, sizeof file_145}},
-    {"/sdk/wire/requests.js", {file_146, sizeof file_146}},
+    {"/admin/screens/backups.js", {file_15, sizeof file_15}},
+    {"/admin/screens/ban.js", {file_16, sizeof file_16}},
+    {"/admin/screens/bans.js", {file_17, sizeof file_17}},
+    {"/admin/screens/connections.js", {file_18, sizeof file_18}},
+    {"/admin/screens/conversation.js", {file_19, sizeof file_19}},
+    {"/admin/screens/conversations.js", {file_20, sizeof file_20}},
+    {"/admin/screens/deliveries.js", {file_21, sizeof file_21}},
+    {"/admin/screens/event-webhooks.js", {file_22, sizeof file_22}},
+    {"/admin/screens/message.js", {file_23, sizeof file_23}},
+    {"/admin/screens/nodes.js", {file_24, sizeof file_24}},
+    {"/admin/screens/overview.js", {file_25, sizeof file_25}},
+    {"/admin/screens/push.js", {file_26, sizeof file_26}},
+    {"/admin/screens/report.js", {file_27, sizeof file_27}},
+    {"/admin/screens/reports.js", {file_28, sizeof file_28}},
+    {"/admin/screens/setting-field.js", {file_29, sizeof file_29}},
+    {"/admin/screens/settings.js", {file_30, sizeof file_30}},
+    {"/admin/screens/user.js", {file_31, sizeof file_31}},
+    {"/admin/screens/users.js", {file_32, sizeof file_32}},
+    {"/admin/screens/webhooks.js", {file_33, sizeof file_33}},
+    {"/admin/shell.js", {file_34, sizeof file_34}},
+    {"/admin/types.js", {file_35, sizeof file_35}},
+    {"/chat/demo.js", {file_36, sizeof file_36}},
+    {"/chat/embed.js", {file_37, sizeof file_37}},
+    {"/chat/icon.svg", {file_38, sizeof file_38}},
+    {"/chat/main.js", {file_39, sizeof file_39}},
+    {"/chat/parts/app.js", {file_40, sizeof file_40}},
+    {"/chat/parts/attachments.js", {file_41, sizeof file_41}},
+    {"/chat/parts/avatar.js", {file_42, sizeof file_42}},
+    {"/chat/parts/composer.js", {file_43, sizeof file_43}},
+    {"/chat/parts/connection-bar.js", {file_44, sizeof file_44}},
+    {"/chat/parts/conversation-list.js", {file_45, sizeof file_45}},
+    {"/chat/parts/conversation-view.js", {file_46, sizeof file_46}},
+    {"/chat/parts/details-panel.js", {file_47, sizeof file_47}},
+    {"/chat/parts/media.js", {file_48, sizeof file_48}},
+    {"/chat/parts/mention-menu.js", {file_49, sizeof file_49}},
+    {"/chat/parts/message-actions.js", {file_50, sizeof file_50}},
+    {"/chat/parts/message-content.js", {file_51, sizeof file_51}},
+    {"/chat/parts/message-row.js", {file_52, sizeof file_52}},
+    {"/chat/parts/new-conversation.js", {file_53, sizeof file_53}},
+    {"/chat/parts/new-poll.js", {file_54, sizeof file_54}},
+    {"/chat/parts/panel.js", {file_55, sizeof file_55}},
+    {"/chat/parts/screens.js", {file_56, sizeof file_56}},
+    {"/chat/parts/search-panel.js", {file_57, sizeof file_57}},
+    {"/chat/parts/settings-dialog.js", {file_58, sizeof file_58}},
+    {"/chat/parts/sign-in.js", {file_59, sizeof file_59}},
+    {"/chat/parts/thread-panel.js", {file_60, sizeof file_60}},
+    {"/chat/parts/threads-panel.js", {file_61, sizeof file_61}},
+    {"/chat/parts/timeline-view.js", {file_62, sizeof file_62}},
+    {"/chat/session.js", {file_63, sizeof file_63}},
+    {"/chat/style.css", {file_64, sizeof file_64}},
+    {"/chat/support/dom.js", {file_65, sizeof file_65}},
+    {"/chat/support/links.js", {file_66, sizeof file_66}},
+    {"/chat/support/people.js", {file_67, sizeof file_67}},
+    {"/chat/support/settings.js", {file_68, sizeof file_68}},
+    {"/chat/support/text.js", {file_69, sizeof file_69}},
+    {"/chat/texts/en.js", {file_70, sizeof file_70}},
+    {"/chat/texts/zh.js", {file_71, sizeof file_71}},
+    {"/sdk/client/chat-client.js", {file_72, sizeof file_72}},
+    {"/sdk/client/conversation.js", {file_73, sizeof file_73}},
+    {"/sdk/client/core.js", {file_74, sizeof file_74}},
+    {"/sdk/client/drafts-driver.js", {file_75, sizeof file_75}},
+    {"/sdk/client/driver.js", {file_76, sizeof file_76}},
+    {"/sdk/client/files.js", {file_77, sizeof file_77}},
+    {"/sdk/client/live-state.js", {file_78, sizeof file_78}},
+    {"/sdk/client/live-view.js", {file_79, sizeof file_79}},
+    {"/sdk/client/mailbox.js", {file_80, sizeof file_80}},
+    {"/sdk/client/observable.js", {file_81, sizeof file_81}},
+    {"/sdk/client/outbox-driver.js", {file_82, sizeof file_82}},
+    {"/sdk/client/outbox-frames.js", {file_83, sizeof file_83}},
+    {"/sdk/client/pending-changes.js", {file_84, sizeof file_84}},
+    {"/sdk/client/push-driver.js", {file_85, sizeof file_85}},
+    {"/sdk/client/push.js", {file_86, sizeof file_86}},
+    {"/sdk/client/send-handle.js", {file_87, sizeof file_87}},
+    {"/sdk/client/settings-driver.js", {file_88, sizeof file_88}},
+    {"/sdk/client/sync-driver.js", {file_89, sizeof file_89}},
+    {"/sdk/client/tabs.js", {file_90, sizeof file_90}},
+    {"/sdk/client/threads.js", {file_91, sizeof file_91}},
+    {"/sdk/client/timeline-window.js", {file_92, sizeof file_92}},
+    {"/sdk/client/timeline.js", {file_93, sizeof file_93}},
+    {"/sdk/client/transport.js", {file_94, sizeof file_94}},
+    {"/sdk/client/uploads.js", {file_95, sizeof file_95}},
+    {"/sdk/model/conversation-head.js", {file_96, sizeof file_96}},
+    {"/sdk/model/conversation-id.js", {file_97, sizeof file_97}},
+    {"/sdk/model/conversation-kind.js", {file_98, sizeof file_98}},
+    {"/sdk/model/decode.js", {file_99, sizeof file_99}},
+    {"/sdk/model/errors.js", {file_100, sizeof file_100}},
+    {"/sdk/model/limits.js", {file_101, sizeof file_101}},
+    {"/sdk/model/log.js", {file_102, sizeof file_102}},
+    {"/sdk/model/message-content.js", {file_103, sizeof file_103}},
+    {"/sdk/model/message-id.js", {file_104, sizeof file_104}},
+    {"/sdk/model/message-type.js", {file_105, sizeof file_105}},
+    {"/sdk/model/message.js", {file_106, sizeof file_106}},
+    {"/sdk/model/seq-range-set.js", {file_107, sizeof file_107}},
+    {"/sdk/model/text.js", {file_108, sizeof file_108}},
+    {"/sdk/model/timetoken.js", {file_109, sizeof file_109}},
+    {"/sdk/model/token-bucket.js", {file_110, sizeof file_110}},
+    {"/sdk/push-worker.js", {file_111, sizeof file_111}},
+    {"/sdk/scrollback.d.ts", {file_112, sizeof file_112}},
+    {"/sdk/scrollback.js", {file_113, sizeof file_113}},
+    {"/sdk/store/checkpoint.js", {file_114, sizeof file_114}},
+    {"/sdk/store/counts.js", {file_115, sizeof file_115}},
+    {"/sdk/store/database.js", {file_116, sizeof file_116}},
+    {"/sdk/store/drafts.js", {file_117, sizeof file_117}},
+    {"/sdk/store/entry.js", {file_118, sizeof file_118}},
+    {"/sdk/store/history.js", {file_119, sizeof file_119}},
+    {"/sdk/store/log.js", {file_120, sizeof file_120}},
+    {"/sdk/store/meta.js", {file_121, sizeof file_121}},
+    {"/sdk/store/outbox.js", {file_122, sizeof file_122}},
+    {"/sdk/store/people.js", {file_123, sizeof file_123}},
+    {"/sdk/store/recents.js", {file_124, sizeof file_124}},
+    {"/sdk/store/records.js", {file_125, sizeof file_125}},
+    {"/sdk/store/settings.js", {file_126, sizeof file_126}},
+    {"/sdk/store/store.js", {file_127, sizeof file_127}},
+    {"/sdk/store/threads.js", {file_128, sizeof file_128}},
+    {"/sdk/sync/backoff.js", {file_129, sizeof file_129}},
+    {"/sdk/sync/connection-lifecycle.js", {file_130, sizeof file_130}},
+    {"/sdk/sync/delivery-reports.js", {file_131, sizeof file_131}},
+    {"/sdk/sync/delivery-state.js", {file_132, sizeof file_132}},
+    {"/sdk/sync/gap-fill.js", {file_133, sizeof file_133}},
+    {"/sdk/sync/head-fetches.js", {file_134, sizeof file_134}},
+    {"/sdk/sync/live-event.js", {file_135, sizeof file_135}},
+    {"/sdk/sync/log-edit.js", {file_136, sizeof file_136}},
+    {"/sdk/sync/log-state.js", {file_137, sizeof file_137}},
+    {"/sdk/sync/outbox-item.js", {file_138, sizeof file_138}},
+    {"/sdk/sync/outbox.js", {file_139, sizeof file_139}},
+    {"/sdk/sync/own-typing.js", {file_140, sizeof file_140}},
+    {"/sdk/sync/read-state.js", {file_141, sizeof file_141}},
+    {"/sdk/sync/received-ids.js", {file_142, sizeof file_142}},
+    {"/sdk/sync/recent-entry.js", {file_143, sizeof file_143}},
+    {"/sdk/sync/resume-state.js", {file_144, sizeof file_144}},
+    {"/sdk/sync/typing-users.js", {file_145, sizeof file_145}},
+    {"/sdk/wire/frames.js", {file_146, sizeof file_146}},
+    {"/sdk/wire/requests.js", {file_147, sizeof file_147}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

@@ -40,6 +40,8 @@ package final class Engine: Sendable {
     /// The record of erased users, which survives restoring the store from a backup.
     package let erasures: any ErasureRegister
     let erasing: ActiveErasures
+    /// Writes backups when administrators ask for them.
+    let backups: any BackupWriter
     package let deliveries: DeliveryQueue
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
@@ -76,6 +78,7 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
+    ///   - backups: Writes backups when administrators ask for them; the default refuses.
     ///   - checkpointKey: The 32 random bytes that authenticate the checkpoints of clients and encrypt cursors of the
     ///     directory. They must survive restarts.
     ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
@@ -90,7 +93,8 @@ package final class Engine: Sendable {
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(), space: StorageSpace = .unlimited,
+        erasures: any ErasureRegister = MemoryErasureRegister(), backups: any BackupWriter = NoBackupWriter(),
+        space: StorageSpace = .unlimited,
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
@@ -112,6 +116,7 @@ package final class Engine: Sendable {
         self.checkpoints = checkpoints
         directoryCursors = DirectoryCursors(secret: checkpointKey)
         self.erasures = erasures
+        self.backups = backups
         self.erasing = ActiveErasures(erasing)
         deliveries = DeliveryQueue(waiting: Int(waiting))
         let current = SharedSettings(settings)

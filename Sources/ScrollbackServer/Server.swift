@@ -69,6 +69,7 @@ package struct Server: Sendable {
         limits = ConnectionLimits(
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
+        let backups = try options.makeBackupWriter(logger: logger)
         let files = try await options.connectFiles(logger: logger)
         (store, search, directoryLock) = try options.openStore()
         webhooks = HTTPWebhookTransport()
@@ -93,7 +94,7 @@ package struct Server: Sendable {
             mentionLimiter: options.everyoneRate.map { MentionLimiter(perHour: $0, burst: options.everyoneBurst) },
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
-            erasures: FileErasureRegister(in: options.directory),
+            erasures: FileErasureRegister(in: options.directory), backups: backups,
             space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),
             checkpointKey: try SigningKeys.open(in: options.directory).checkpointKey,
             rolledBack: { rollback in

@@ -79,6 +79,8 @@ package struct ServerOptions: Sendable {
     package var filesURL: String?
     /// A PEM file with certificate authorities for the store of files, in addition to the system's.
     package var filesAuthorities: String?
+    /// The path of the folder into which administrators start backups over HTTP, or `nil` if they can't.
+    package var backups: String?
     /// The storage encryption keys, or `nil` for no encryption.
     ///
     /// An encrypted data directory requires its keys.

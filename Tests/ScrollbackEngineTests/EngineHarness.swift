@@ -24,7 +24,7 @@ final class EngineHarness: Sendable {
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(),
+        erasures: any ErasureRegister = MemoryErasureRegister(), backups: any BackupWriter = NoBackupWriter(),
         searchTime: SearchTime = SearchTime(limit: .seconds(3_600)), batchTime: Duration = .seconds(3_600),
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
@@ -37,7 +37,7 @@ final class EngineHarness: Sendable {
         engine = try Engine(
             store: store, node: node, index: index, media: media, execution: execution, permissions: permissions,
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
-            pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
+            pushTiming: pushTiming, erasures: erasures, backups: backups, space: space({ [clock] in clock.now }),
             checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },
             searchTime: searchTime, batchTime: batchTime)
     }

@@ -38,6 +38,15 @@
  *
  * @typedef {{ nodes: NodeEntry[], generation: string, busIsConnected: boolean }} Cluster
  */
+/** @typedef {{ name: string, startedAt: string, copiedBytes: number, totalBytes?: number }} BackupProgress */
+/** @typedef {{ name: string, createdAt: string, bytes: number, conversations: number, messages: number }} Backup */
+/** @typedef {{ name: string, failedAt: string, error: string }} BackupFailure */
+/**
+ * The backups are the newest ones, newest first.
+ *
+ * @typedef {{ running?: BackupProgress, failure?: BackupFailure, backups: Backup[],
+ *   includesFiles: boolean }} BackupList
+ */
 /**
  * @typedef {{ number: number, delivery: string, replayOf?: string, event?: string, conversation?: string,
  *   seq?: number, state: "pending" | "delivered", attempts: number, attemptedAt?: string, error?: string }} Delivery

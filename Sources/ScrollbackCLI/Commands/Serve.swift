@@ -60,6 +60,13 @@ struct Serve: AsyncParsableCommand {
             """)
     var files: String?
 
+    @Option(
+        help: """
+            The folder for backups that administrators start on the admin page or over HTTP. It is created if it does \
+            not exist (default: they can't start backups).
+            """)
+    var backups: String?
+
     @Option(help: "A JSON file with settings.")
     var config: String?
 
@@ -198,6 +205,7 @@ struct Serve: AsyncParsableCommand {
             }
             options.filesURL = files ?? settings.string(forKey: "files.url")
             options.filesAuthorities = settings.string(forKey: "files.authorities")
+            options.backups = backups ?? settings.string(forKey: "backups")
             options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
             options.pushAuthorities = settings.string(forKey: "push.authorities")

@@ -27,6 +27,7 @@ package struct AuditRow: Hashable, Sendable {
         case drainNode = "drain-node"
         case renewGeneration = "renew-generation"
         case rotateSecret = "rotate-secret"
+        case startBackup = "start-backup"
     }
 
     /// The entry's number; 0 before it is stored.

@@ -51,7 +51,7 @@ package enum OperationRegistry {
         CancelUserScheduled.self, GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
         PutIncomingWebhook.self, ListIncomingWebhooks.self, ReplaceIncomingWebhookSecret.self,
         DeleteIncomingWebhook.self, ListAudit.self, ListNodes.self, DrainNode.self, RenewGeneration.self,
-        RotateSecret.self,
+        RotateSecret.self, StartBackup.self, ListBackups.self,
     ]
 
     private static let conversations: [any Executable.Type] = [

@@ -10,17 +10,21 @@ extension Backup {
     /// directory.
     ///
     /// - Returns: The directory with the links: the backup if it is on the same volume, otherwise a temporary directory
-    ///   next to the blobs.
-    static func linkMedia(of data: URL, in partial: URL) throws(ChatError) -> MediaDirectory {
+    ///   next to the blobs. Its lock keeps other backups from removing it.
+    static func linkMedia(
+        of data: URL, in partial: URL
+    ) throws(ChatError) -> (links: MediaDirectory, lock: DirectoryLock?) {
         let source = MediaDirectory(in: data)
-        // Remove links of an interrupted backup.
+        // Remove links of interrupted backups.
         for name in source.names(in: source.root) where name.hasPrefix(linkDirectoryPrefix) {
-            try? FileManager.default.removeItem(at: source.root.appending(component: name))
+            let folder = source.root.appending(component: name)
+            if !DirectoryLock.isHeld(folder) { try? FileManager.default.removeItem(at: folder) }
         }
         let target = MediaDirectory(in: partial)
-        guard let first = source.list(after: nil, limit: 1).first else { return target }
+        guard let first = source.list(after: nil, limit: 1).first else { return (target, nil) }
         try target.make(hasUploads: false)
         let links: MediaDirectory
+        var lock: DirectoryLock?
         let isEncrypted = source.isEncrypted(first) ?? false
         let (here, there) = (
             source.path(of: first, isEncrypted: isEncrypted), target.path(of: first, isEncrypted: isEncrypted)
@@ -28,6 +32,7 @@ extension Backup {
         if link(here, there) != 0, errno == EXDEV {
             let folder = source.root.appending(component: linkDirectoryPrefix + UUID().uuidString)
             guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("Can't create \(folder.path)") }
+            lock = try DirectoryLock(folder, errorCode: .conflict, "another backup uses it")
             links = MediaDirectory(in: folder)
             try links.make(hasUploads: false)
         } else {
@@ -45,7 +50,7 @@ extension Backup {
                 }
             }
         }
-        return links
+        return (links, lock)
     }
 
     private static let linkDirectoryPrefix = "backup-"

@@ -38,7 +38,7 @@ package enum Backup {
         let directory = directory.standardizedFileURL.resolvingSymlinksInPath()
         let parent = directory.deletingLastPathComponent()
         try checkIsFree(directory, in: parent)
-        let partial = parent.appending(component: directory.lastPathComponent + ".partial")
+        let partial = parent.appending(component: directory.lastPathComponent + partialSuffix)
         try makeDirectory(parent, for: "directory")
         try makeDirectory(partial, for: "directory")
         let lock = try DirectoryLock(partial, errorCode: .conflict, "another backup is writing to it")
@@ -52,11 +52,34 @@ package enum Backup {
             lock.release()
             return manifest
         } catch {
-            try? empty(partial)
-            try? FileManager.default.removeItem(at: partial.appending(component: DirectoryLock.fileName))
-            rmdir(partial.path)
+            discard(partial)
             throw error
         }
+    }
+
+    /// The suffix of the name of a backup that is not complete.
+    private static let partialSuffix = ".partial"
+
+    /// Removes what interrupted backups left in a folder, but not a backup that a process is writing.
+    ///
+    /// - Parameter isRemoved: Whether to remove the interrupted backup with this name.
+    static func removeInterrupted(in folder: URL, where isRemoved: (_ name: String) -> Bool) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasSuffix(partialSuffix) && isRemoved(String(name.dropLast(partialSuffix.count))) {
+            let partial = folder.appending(component: name)
+            guard let lock = try? DirectoryLock(partial, errorCode: .conflict, "another backup is writing to it") else {
+                continue
+            }
+            discard(partial)
+            lock.release()
+        }
+    }
+
+    /// Removes a directory with the files of an incomplete backup, unless it has other files, too.
+    private static func discard(_ partial: URL) {
+        try? empty(partial)
+        try? FileManager.default.removeItem(at: partial.appending(component: DirectoryLock.fileName))
+        rmdir(partial.path)
     }
 
     private static func checkIsFree(_ directory: URL, in parent: URL) throws(ChatError) {
@@ -103,7 +126,8 @@ package enum Backup {
     private static func fill(
         _ partial: URL, of data: URL, _ now: Date, _ progress: Progress
     ) throws(ChatError) -> BackupManifest {
-        let links = try linkMedia(of: data, in: partial)
+        let (links, lock) = try linkMedia(of: data, in: partial)
+        defer { lock?.release() }
         let store = partial.appending(component: SQLiteStore.fileName)
         let contents = try SQLiteStore.copy(from: data, to: store, progress: progress)
         chmod(store.path, 0o600)

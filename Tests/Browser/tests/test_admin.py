@@ -418,8 +418,10 @@ SCREENS = {
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
-def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(world, look):
+def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(make_world, tmp_path, look):
+    world = make_world("--backups", str(tmp_path / "backups"))
     community(world)
+    assert world.server.call("POST", "/v1/admin/backups")[0] == 202
     assert world.server.call("PUT", "/v1/bans/mei", {"reason": MARKUP})[0] == 204
     for user in ("alice", "bob"):
         world.tab(user).online()
@@ -437,6 +439,7 @@ def test_every_screen_is_accessible_fits_and_shows_texts_of_users_as_text(world,
         shown = admin.page.locator(contents).first
         expect(shown).to_be_visible()
         if name == "overview":
+            expect(admin.page.locator("main section").filter(has_text="Last backup")).to_be_visible()
             expect(admin.page.locator(".tile").filter(has_text="Requests").locator(".value")).to_contain_text("/s")
         if name == "users":
             expect(admin.row("mei")).to_contain_text(MARKUP)

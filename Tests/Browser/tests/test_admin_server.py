@@ -1,8 +1,9 @@
-"""The screens of the admin page about the server itself: nodes, deliveries of webhooks, and the audit log."""
+"""The parts of the admin page about the server itself: nodes, backups, deliveries of webhooks, and the audit log."""
 
 import http.server
 import json
 import threading
+import time
 
 from playwright.sync_api import expect
 
@@ -113,6 +114,133 @@ def test_an_error_of_the_list_of_nodes_ends_with_the_next_answer(world):
     cluster.is_failing = False
     expect(admin.page.get_by_role("alert")).to_have_count(0)
     admin.check()
+
+
+# Backups
+
+
+def backup_section(admin):
+    return admin.page.locator("main section").filter(has=admin.page.get_by_role("heading", name="Backups"))
+
+
+def test_the_operator_starts_a_backup(make_world, tmp_path):
+    folder = tmp_path / "backups"
+    world = make_world("--backups", str(folder))
+    world.server.group("crew", "alice")
+    world.server.send("alice", "group:crew", "Is the new sail here?")
+    admin = world.admin_page().sign_in()
+    section = backup_section(admin)
+    expect(section).to_contain_text("The folder for backups has no backup yet.")
+    expect(section.get_by_role("progressbar")).to_be_hidden()
+    admin.check()
+
+    admin.button("Back up now").click()
+    expect(section.get_by_role("status")).to_contain_text("is complete.")
+    expect(admin.button("Back up now")).to_be_focused()
+    listed = world.server.call("GET", "/v1/admin/backups")[1]
+    assert len(listed["backups"]) == 1 and "running" not in listed and "failure" not in listed, listed
+    backup = listed["backups"][0]
+    assert [it.name for it in folder.iterdir()] == [backup["name"]]
+    assert (folder / backup["name"] / "backup.json").exists()
+    for text in (backup["name"], "Last backup", "without media files"):
+        expect(section).to_contain_text(text)
+    expect(section).not_to_contain_text("has no backup yet")
+    admin.check()
+
+    # The second backup has another name only in the next second.
+    eventually("the second passes", lambda: time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime()) > backup["name"])
+    admin.button("Back up now").click()
+    eventually("there are two backups", lambda: len(list(folder.glob("*/backup.json"))) == 2)
+    expect(section).to_contain_text(world.server.call("GET", "/v1/admin/backups")[1]["backups"][0]["name"])
+    admin.open("audit")
+    expect(admin.row("Start a backup")).to_have_count(2)
+    expect(admin.row(backup["name"])).to_have_count(1)
+
+
+def test_a_server_without_a_folder_for_backups_names_the_option(world):
+    admin = world.admin_page().sign_in()
+    section = backup_section(admin)
+    expect(section).to_contain_text("Start it with --backups")
+    expect(admin.button("Back up now")).to_have_count(0)
+    expect(admin.page.get_by_role("alert")).to_have_count(0)
+    admin.check()
+
+
+def test_a_folder_for_backups_that_can_not_be_written_is_an_error(make_world, tmp_path):
+    folder = tmp_path / "backups"
+    world = make_world("--backups", str(folder))
+    admin = world.admin_page().sign_in()
+    section = backup_section(admin)
+    expect(admin.button("Back up now")).to_be_visible()
+    folder.rmdir()
+    expect(section).to_contain_text(f"The folder of --backups can't be written ({folder}): No such file or directory.")
+    expect(admin.button("Back up now")).to_have_count(0)
+    folder.mkdir()
+    expect(admin.button("Back up now")).to_be_visible()
+    expect(section).not_to_contain_text("can't be written")
+    admin.check()
+
+
+def test_the_progress_and_the_failure_of_a_backup_are_shown(world):
+    admin = world.admin_page()
+    name, last = "2026-11-29T023000Z", "2026-11-28T023000Z"
+    earlier = {"name": last, "createdAt": "2026-11-28T02:30:00.000Z", "bytes": 3 << 20}
+    answer = {"backups": [earlier | {"conversations": 12, "messages": 3456}], "includesFiles": False}
+    running = {"name": name, "startedAt": "2026-11-29T02:30:00.000Z", "copiedBytes": 0}
+    starts = []
+
+    def serve(route):
+        if route.request.method == "GET":
+            return route.fulfill(json=answer)
+        starts.append(route.request.post_data)
+        answer["running"] = running
+        return route.fulfill(status=202, json=running)
+
+    admin.page.route("**/v1/admin/backups", serve)
+    admin.sign_in()
+    section = backup_section(admin)
+    for text in (last, "3,456", "12", "3.0 MiB, without media files", "The files are in an S3 store"):
+        expect(section).to_contain_text(text)
+    status, bar = section.get_by_role("status"), section.get_by_role("progressbar")
+    admin.button("Back up now").click()
+    expect(status).to_contain_text(f"The backup {name} is running. The server copies the database.")
+    expect(bar).to_be_visible()
+    # A click while a backup runs does nothing.
+    expect(admin.button("Back up now")).to_have_attribute("aria-disabled", "true")
+    admin.button("Back up now").click(force=True)
+    answer["running"] = running | {"copiedBytes": 1 << 20, "totalBytes": 4 << 20}
+    expect(section).to_contain_text("1.0 MiB of 4.0 MiB")
+    expect(bar).to_have_js_property("position", 0.25)
+    admin.check()
+    answer["running"] = running | {"copiedBytes": 4 << 20, "totalBytes": 4 << 20}
+    expect(status).to_contain_text("The database is copied, and files and checksums follow.")
+    del answer["running"]
+    answer["failure"] = {"name": name, "failedAt": "2026-11-29T02:31:00.000Z", "error": f"No space is left {MARKUP}"}
+    expect(status).to_contain_text(f"The backup {name} failed at ")
+    expect(status).to_contain_text(f"No space is left {MARKUP}.")
+    expect(bar).to_be_hidden()
+    expect(admin.button("Back up now")).to_have_attribute("aria-disabled", "false")
+    assert starts == [None]
+    admin.check()
+
+    del answer["failure"]
+    answer["backups"].insert(0, earlier | {"name": name, "conversations": 12, "messages": 3460})
+    expect(status).to_contain_text(f"The backup {name} is complete.")
+    expect(section).to_contain_text("3,460")
+
+    def refuse(route):
+        if route.request.method == "GET":
+            return route.fulfill(json=answer)
+        detail = f"The backup {last} is running. Wait until it ends."
+        problem = {"code": "conflict", "detail": detail, "status": 409}
+        return route.fulfill(status=409, json=problem)
+
+    admin.page.unroute("**/v1/admin/backups")
+    admin.page.route("**/v1/admin/backups", refuse)
+    admin.button("Back up now").click()
+    expect(admin.page.get_by_role("alert")).to_have_text(
+        f"The backup was not started. The backup {last} is running. Wait until it ends."
+    )
 
 
 # Deliveries of webhooks

@@ -40,6 +40,7 @@ private enum FormerMemberUse: Sendable {
         ("DELETE /v1/admin/connections/{user}/{device}", admins), ("GET /v1/admin/jobs/{id}", admins),
         ("GET /v1/admin/nodes", admins), ("POST /v1/admin/nodes/{node}/drain", admins),
         ("POST /v1/admin/generation", admins), ("POST /v1/admin/secret", admins),
+        ("POST /v1/admin/backups", admins), ("GET /v1/admin/backups", admins),
         ("POST /v1/admin/users/{user}/push", admins), ("GET /v1/settings", admins), ("PUT /v1/settings", admins),
         ("GET /v1/users", profiles), ("GET /v1/drafts", own), ("PUT /v1/drafts/{conversation}", own),
         ("GET /v1/scheduled", own),

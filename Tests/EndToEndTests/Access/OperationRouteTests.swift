@@ -48,6 +48,9 @@ private struct RouteCase: Sendable {
         "POST /v1/admin/generation": RouteCase("/v1/admin/generation", #"{"generation":"1"}"#, status: 409...409),
         // A valid request would replace the secret of the server that all tests share.
         "POST /v1/admin/secret": RouteCase("/v1/admin/secret", #"{"overlapDays":367}"#, status: 422...422),
+        // The server has no folder for backups.
+        "POST /v1/admin/backups": RouteCase("/v1/admin/backups", status: 409...409),
+        "GET /v1/admin/backups": RouteCase("/v1/admin/backups", status: 409...409),
         "GET /v1/admin/jobs/{id}": RouteCase("/v1/admin/jobs/999999", status: 404...404),
         "GET /v1/blocks": RouteCase("/v1/blocks"),
         "PUT /v1/blocks/{user}": RouteCase("/v1/blocks/{OTHER}"),

@@ -82,6 +82,8 @@ extension WireScript {
         # Secrets
         <<- || alice || root>> POST /v1/admin/secret {"overlapDays":367}
         root POST /v1/admin/secret {"overlapDays":"7"}
+        # Backups
+        <<- || alice || root>> <<GET || POST>> /v1/admin/backups
         # Erasure
         dave PUT /v1/users/dave {"name":"Dave"}
         root DELETE /v1/users/dave?messages=erase => job:id

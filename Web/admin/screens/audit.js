@@ -38,6 +38,7 @@ const actions = [
   ["drain-node", "Drain a node"],
   ["renew-generation", "Renew the generation"],
   ["rotate-secret", "Rotate the secret of tokens"],
+  ["start-backup", "Start a backup"],
 ];
 const names = new Map(actions);
 

@@ -1,9 +1,10 @@
-// Numbers of the running server, and its connections.
+// Numbers of the running server, its backups, and its connections.
 import { bytes, count, duration, rate, time } from "../format.js";
 import { Metrics } from "../metrics.js";
 import { badge, button, facts, link, make } from "../parts/dom.js";
 import { PagedTable } from "../parts/paged-table.js";
 import { Screen } from "../parts/screen.js";
+import { BackupSection } from "./backups.js";
 import { confirmDisconnect, listConnections } from "./connections.js";
 
 /** @typedef {import("../types.js").ConnectionEntry} ConnectionEntry */
@@ -49,6 +50,7 @@ export class OverviewScreen extends Screen {
       this.#warnings,
       this.#tiles,
       this.#details,
+      new BackupSection(this).element,
       make("section", {}, make("h2", {}, "Connections"), connections.element),
       this.#version,
     );
