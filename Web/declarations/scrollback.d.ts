@@ -151,6 +151,7 @@ declare module "scrollback/model/errors" {
          */
         toJSON(): Problem;
     }
+    export function asScrollbackError(error: unknown, code: ErrorCode, message: string): ScrollbackError;
     /**
      * A stable kebab-case error code. Newer servers may send codes that this version does not list.
      */
@@ -2425,10 +2426,6 @@ declare module "scrollback/store/outbox" {
     } | ({
         type: "changeThread";
     } & ThreadChange) | {
-        type: "clear";
-        seq: number;
-        epoch: string;
-    } | {
         type: "putConversation";
         operation: string;
         exists: boolean | null;
@@ -7161,6 +7158,15 @@ declare module "scrollback/client/driver" {
         users: string[];
         isOn: boolean;
     };
+    /**
+     * A request that waits for the connection. Its timeout includes this time.
+     */
+    export type WaitingRequest = {
+        number: number;
+        request: FrameRequest;
+        end: number;
+        reply: (answer: Answer) => void;
+    };
     import { ConnectionLifecycle } from "scrollback/sync/connection-lifecycle";
     import { OutboxDriver } from "scrollback/client/outbox-driver";
     import { SyncDriver } from "scrollback/client/sync-driver";
@@ -7893,6 +7899,7 @@ declare module "scrollback/client/threads" {
         } | undefined): Promise<void>;
         #private;
     }
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
     export type MessageThread = import("scrollback/wire/requests").MessageThread;
     export type Core = import("scrollback/client/core").Core;
     /**
@@ -7918,7 +7925,6 @@ declare module "scrollback/client/threads" {
         error: ScrollbackError | null;
     };
     import { LiveView } from "scrollback/client/live-view";
-    import { ScrollbackError } from "scrollback/model/errors";
 }
 declare module "scrollback/client/timeline-window" {
     /**
@@ -8039,6 +8045,7 @@ declare module "scrollback/client/timeline" {
         #private;
     }
     export type Mute = import("scrollback/model/conversation-head").Mute;
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
     export type MessageContent = import("scrollback/model/message-content").MessageContent;
     export type Message = import("scrollback/model/message").Message;
     export type MessageAttributes = import("scrollback/model/message").MessageAttributes;

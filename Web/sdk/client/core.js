@@ -1,6 +1,6 @@
 // @ts-check
 import { decodeList } from "../model/decode.js";
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { messageOf, OpenConversation } from "../store/records.js";
 import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
@@ -492,9 +492,7 @@ export class Core {
    * @param {unknown} error
    */
   storageFailed(error) {
-    const failure = error instanceof ScrollbackError
-      ? error
-      : new ScrollbackError("internal-error", "The client failed.", { cause: error });
+    const failure = asScrollbackError(error, "internal-error", "The client failed.");
     if (failure.code === "closed") return;
     console.error("Scrollback:", failure, failure.cause ?? "");
     this.storage.set({ ...this.storage.value, error: failure });

@@ -1,6 +1,6 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
@@ -14,6 +14,7 @@ import { stateOf } from "./send-handle.js";
 import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, windowAt } from "./timeline-window.js";
 
 /** @typedef {import("../model/conversation-head.js").Mute} Mute */
+/** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
 /** @typedef {import("../model/message-content.js").MessageContent} MessageContent */
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
@@ -458,12 +459,5 @@ export class Timeline extends LiveView {
   }
 }
 
-/**
- * @param {unknown} error
- * @returns {ScrollbackError}
- */
-function asError(error) {
-  return error instanceof ScrollbackError
-    ? error
-    : new ScrollbackError("internal-error", "The request failed.", { cause: error });
-}
+/** @param {unknown} error */
+const asError = (error) => asScrollbackError(error, "internal-error", "The request failed.");
