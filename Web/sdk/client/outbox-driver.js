@@ -12,9 +12,9 @@ import {
   saveOutboxItem,
   saveUploadProgress,
 } from "../store/outbox.js";
+import { deleteConversation } from "../store/heads.js";
 import { messageWithID } from "../store/history.js";
 import { apply } from "../store/log.js";
-import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
 import { decodeThreadState, getHistory } from "../wire/requests.js";

@@ -1,7 +1,6 @@
 // @ts-check
 import { asScrollbackError } from "../model/errors.js";
-import { saveThreads, threadsIn } from "../store/threads.js";
-import { decodeThreadPage, listThreads } from "../wire/requests.js";
+import { threadsIn } from "../store/threads.js";
 import { LiveView } from "./live-view.js";
 
 /** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
@@ -125,10 +124,7 @@ export class Threads extends LiveView {
    * @returns {Promise<string | null>} The cursor of the next page.
    */
   async #request(before, signal) {
-    const page = decodeThreadPage(await this.#core.request(listThreads(this.#conversation, before), { signal }));
-    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before), {
-      stores: ["threads"],
-    });
-    return page.cursor;
+    const { fetchThreads } = await this.#core.remote(signal);
+    return await fetchThreads(this.#core, this.#conversation, before, signal);
   }
 }

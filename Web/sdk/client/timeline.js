@@ -1,13 +1,12 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
 import { asScrollbackError } from "../model/errors.js";
-import { standardLimits } from "../model/limits.js";
+import { maximumUsers, standardLimits } from "../model/limits.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
 import { OpenConversation } from "../store/records.js";
 import { GapFill } from "../sync/gap-fill.js";
-import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { withPendingChanges } from "./pending-changes.js";
 import { stateOf } from "./send-handle.js";

@@ -1,7 +1,7 @@
 // @ts-check
 import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { fileOf, saveUploadProgress } from "../store/outbox.js";
-import { address, errorOf } from "./files.js";
+import { address, errorOf } from "./downloads.js";
 
 /** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("./core.js").Core} Core */
