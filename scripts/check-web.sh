@@ -4,5 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/web-tools.sh deno fmt --check
 scripts/web-tools.sh deno lint
-scripts/web-tools.sh deno check --quiet --no-remote sdk tests
+scripts/web-tools.sh deno check --quiet --no-remote admin chat sdk tests
 scripts/web-tools.sh deno test --quiet --no-check --no-remote --allow-read tests

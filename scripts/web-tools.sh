@@ -31,7 +31,7 @@ if [[ "${1:-}" =~ ^--(browsers|test)$ ]]; then
     [ "$1" = --test ] || exit 0
     cd Tests/Browser
     export PYTHONDONTWRITEBYTECODE=1
-    "$venv/bin/python" -m pytest -q -p no:cacheprovider tests
+    "$venv/bin/python" -m pytest -q --durations=10 -p no:cacheprovider tests
     # The long tests run everything but the search in Firefox too.
     [ -n "${SCROLLBACK_LONG:-}" ] || exit 0
     SCROLLBACK_BROWSER=firefox exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests \

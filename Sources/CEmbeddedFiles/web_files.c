@@ -229,222 +229,243 @@ static const unsigned char file_74[] = {
 #embed "../../Web/sdk/client/core.js"
 };
 static const unsigned char file_75[] = {
-#embed "../../Web/sdk/client/drafts-driver.js"
+#embed "../../Web/sdk/client/downloads.js"
 };
 static const unsigned char file_76[] = {
-#embed "../../Web/sdk/client/driver.js"
+#embed "../../Web/sdk/client/drafts-driver.js"
 };
 static const unsigned char file_77[] = {
-#embed "../../Web/sdk/client/files.js"
+#embed "../../Web/sdk/client/driver.js"
 };
 static const unsigned char file_78[] = {
-#embed "../../Web/sdk/client/live-state.js"
+#embed "../../Web/sdk/client/files.js"
 };
 static const unsigned char file_79[] = {
-#embed "../../Web/sdk/client/live-view.js"
+#embed "../../Web/sdk/client/live-state.js"
 };
 static const unsigned char file_80[] = {
-#embed "../../Web/sdk/client/mailbox.js"
+#embed "../../Web/sdk/client/live-view.js"
 };
 static const unsigned char file_81[] = {
-#embed "../../Web/sdk/client/observable.js"
+#embed "../../Web/sdk/client/mailbox.js"
 };
 static const unsigned char file_82[] = {
-#embed "../../Web/sdk/client/outbox-driver.js"
+#embed "../../Web/sdk/client/observable.js"
 };
 static const unsigned char file_83[] = {
-#embed "../../Web/sdk/client/outbox-frames.js"
+#embed "../../Web/sdk/client/outbox-driver.js"
 };
 static const unsigned char file_84[] = {
-#embed "../../Web/sdk/client/pending-changes.js"
+#embed "../../Web/sdk/client/outbox-frames.js"
 };
 static const unsigned char file_85[] = {
-#embed "../../Web/sdk/client/push-driver.js"
+#embed "../../Web/sdk/client/pending-changes.js"
 };
 static const unsigned char file_86[] = {
-#embed "../../Web/sdk/client/push.js"
+#embed "../../Web/sdk/client/push-driver.js"
 };
 static const unsigned char file_87[] = {
-#embed "../../Web/sdk/client/send-handle.js"
+#embed "../../Web/sdk/client/push.js"
 };
 static const unsigned char file_88[] = {
-#embed "../../Web/sdk/client/settings-driver.js"
+#embed "../../Web/sdk/client/queries.js"
 };
 static const unsigned char file_89[] = {
-#embed "../../Web/sdk/client/sync-driver.js"
+#embed "../../Web/sdk/client/remote.js"
 };
 static const unsigned char file_90[] = {
-#embed "../../Web/sdk/client/tabs.js"
+#embed "../../Web/sdk/client/send-handle.js"
 };
 static const unsigned char file_91[] = {
-#embed "../../Web/sdk/client/threads.js"
+#embed "../../Web/sdk/client/settings-driver.js"
 };
 static const unsigned char file_92[] = {
-#embed "../../Web/sdk/client/timeline-window.js"
+#embed "../../Web/sdk/client/sync-driver.js"
 };
 static const unsigned char file_93[] = {
-#embed "../../Web/sdk/client/timeline.js"
+#embed "../../Web/sdk/client/tabs.js"
 };
 static const unsigned char file_94[] = {
-#embed "../../Web/sdk/client/transport.js"
+#embed "../../Web/sdk/client/threads.js"
 };
 static const unsigned char file_95[] = {
-#embed "../../Web/sdk/client/uploads.js"
+#embed "../../Web/sdk/client/timeline-window.js"
 };
 static const unsigned char file_96[] = {
-#embed "../../Web/sdk/model/conversation-head.js"
+#embed "../../Web/sdk/client/timeline.js"
 };
 static const unsigned char file_97[] = {
-#embed "../../Web/sdk/model/conversation-id.js"
+#embed "../../Web/sdk/client/transport.js"
 };
 static const unsigned char file_98[] = {
-#embed "../../Web/sdk/model/conversation-kind.js"
+#embed "../../Web/sdk/client/uploads.js"
 };
 static const unsigned char file_99[] = {
-#embed "../../Web/sdk/model/decode.js"
+#embed "../../Web/sdk/model/conversation-head.js"
 };
 static const unsigned char file_100[] = {
-#embed "../../Web/sdk/model/errors.js"
+#embed "../../Web/sdk/model/conversation-id.js"
 };
 static const unsigned char file_101[] = {
-#embed "../../Web/sdk/model/limits.js"
+#embed "../../Web/sdk/model/conversation-kind.js"
 };
 static const unsigned char file_102[] = {
-#embed "../../Web/sdk/model/log.js"
+#embed "../../Web/sdk/model/decode.js"
 };
 static const unsigned char file_103[] = {
-#embed "../../Web/sdk/model/message-content.js"
+#embed "../../Web/sdk/model/errors.js"
 };
 static const unsigned char file_104[] = {
-#embed "../../Web/sdk/model/message-id.js"
+#embed "../../Web/sdk/model/limits.js"
 };
 static const unsigned char file_105[] = {
-#embed "../../Web/sdk/model/message-type.js"
+#embed "../../Web/sdk/model/log.js"
 };
 static const unsigned char file_106[] = {
-#embed "../../Web/sdk/model/message.js"
+#embed "../../Web/sdk/model/message-content.js"
 };
 static const unsigned char file_107[] = {
-#embed "../../Web/sdk/model/seq-range-set.js"
+#embed "../../Web/sdk/model/message-id.js"
 };
 static const unsigned char file_108[] = {
-#embed "../../Web/sdk/model/text.js"
+#embed "../../Web/sdk/model/message-type.js"
 };
 static const unsigned char file_109[] = {
-#embed "../../Web/sdk/model/timetoken.js"
+#embed "../../Web/sdk/model/message.js"
 };
 static const unsigned char file_110[] = {
-#embed "../../Web/sdk/model/token-bucket.js"
+#embed "../../Web/sdk/model/seq-range-set.js"
 };
 static const unsigned char file_111[] = {
-#embed "../../Web/sdk/push-worker.js"
+#embed "../../Web/sdk/model/text.js"
 };
 static const unsigned char file_112[] = {
-#embed "../../Web/declarations/scrollback.d.ts"
+#embed "../../Web/sdk/model/timetoken.js"
 };
 static const unsigned char file_113[] = {
-#embed "../../Web/sdk/scrollback.js"
+#embed "../../Web/sdk/model/token-bucket.js"
 };
 static const unsigned char file_114[] = {
-#embed "../../Web/sdk/store/checkpoint.js"
+#embed "../../Web/sdk/push-worker.js"
 };
 static const unsigned char file_115[] = {
-#embed "../../Web/sdk/store/counts.js"
+#embed "../../Web/declarations/scrollback.d.ts"
 };
 static const unsigned char file_116[] = {
-#embed "../../Web/sdk/store/database.js"
+#embed "../../Web/sdk/scrollback.js"
 };
 static const unsigned char file_117[] = {
-#embed "../../Web/sdk/store/drafts.js"
+#embed "../../Web/sdk/store/checkpoint.js"
 };
 static const unsigned char file_118[] = {
-#embed "../../Web/sdk/store/entry.js"
+#embed "../../Web/sdk/store/counts.js"
 };
 static const unsigned char file_119[] = {
-#embed "../../Web/sdk/store/history.js"
+#embed "../../Web/sdk/store/database.js"
 };
 static const unsigned char file_120[] = {
-#embed "../../Web/sdk/store/log.js"
+#embed "../../Web/sdk/store/draft-sync.js"
 };
 static const unsigned char file_121[] = {
-#embed "../../Web/sdk/store/meta.js"
+#embed "../../Web/sdk/store/drafts.js"
 };
 static const unsigned char file_122[] = {
-#embed "../../Web/sdk/store/outbox.js"
+#embed "../../Web/sdk/store/entry.js"
 };
 static const unsigned char file_123[] = {
-#embed "../../Web/sdk/store/people.js"
+#embed "../../Web/sdk/store/heads.js"
 };
 static const unsigned char file_124[] = {
-#embed "../../Web/sdk/store/recents.js"
+#embed "../../Web/sdk/store/history.js"
 };
 static const unsigned char file_125[] = {
-#embed "../../Web/sdk/store/records.js"
+#embed "../../Web/sdk/store/log.js"
 };
 static const unsigned char file_126[] = {
-#embed "../../Web/sdk/store/settings.js"
+#embed "../../Web/sdk/store/meta.js"
 };
 static const unsigned char file_127[] = {
-#embed "../../Web/sdk/store/store.js"
+#embed "../../Web/sdk/store/outbox.js"
 };
 static const unsigned char file_128[] = {
-#embed "../../Web/sdk/store/threads.js"
+#embed "../../Web/sdk/store/people.js"
 };
 static const unsigned char file_129[] = {
-#embed "../../Web/sdk/sync/backoff.js"
+#embed "../../Web/sdk/store/recents.js"
 };
 static const unsigned char file_130[] = {
-#embed "../../Web/sdk/sync/connection-lifecycle.js"
+#embed "../../Web/sdk/store/records.js"
 };
 static const unsigned char file_131[] = {
-#embed "../../Web/sdk/sync/delivery-reports.js"
+#embed "../../Web/sdk/store/rollback.js"
 };
 static const unsigned char file_132[] = {
-#embed "../../Web/sdk/sync/delivery-state.js"
+#embed "../../Web/sdk/store/settings.js"
 };
 static const unsigned char file_133[] = {
-#embed "../../Web/sdk/sync/gap-fill.js"
+#embed "../../Web/sdk/store/store.js"
 };
 static const unsigned char file_134[] = {
-#embed "../../Web/sdk/sync/head-fetches.js"
+#embed "../../Web/sdk/store/threads.js"
 };
 static const unsigned char file_135[] = {
-#embed "../../Web/sdk/sync/live-event.js"
+#embed "../../Web/sdk/sync/backoff.js"
 };
 static const unsigned char file_136[] = {
-#embed "../../Web/sdk/sync/log-edit.js"
+#embed "../../Web/sdk/sync/connection-lifecycle.js"
 };
 static const unsigned char file_137[] = {
-#embed "../../Web/sdk/sync/log-state.js"
+#embed "../../Web/sdk/sync/delivery-reports.js"
 };
 static const unsigned char file_138[] = {
-#embed "../../Web/sdk/sync/outbox-item.js"
+#embed "../../Web/sdk/sync/delivery-state.js"
 };
 static const unsigned char file_139[] = {
-#embed "../../Web/sdk/sync/outbox.js"
+#embed "../../Web/sdk/sync/gap-fill.js"
 };
 static const unsigned char file_140[] = {
-#embed "../../Web/sdk/sync/own-typing.js"
+#embed "../../Web/sdk/sync/head-fetches.js"
 };
 static const unsigned char file_141[] = {
-#embed "../../Web/sdk/sync/read-state.js"
+#embed "../../Web/sdk/sync/live-event.js"
 };
 static const unsigned char file_142[] = {
-#embed "../../Web/sdk/sync/received-ids.js"
+#embed "../../Web/sdk/sync/log-edit.js"
 };
 static const unsigned char file_143[] = {
-#embed "../../Web/sdk/sync/recent-entry.js"
+#embed "../../Web/sdk/sync/log-state.js"
 };
 static const unsigned char file_144[] = {
-#embed "../../Web/sdk/sync/resume-state.js"
+#embed "../../Web/sdk/sync/outbox-item.js"
 };
 static const unsigned char file_145[] = {
-#embed "../../Web/sdk/sync/typing-users.js"
+#embed "../../Web/sdk/sync/outbox.js"
 };
 static const unsigned char file_146[] = {
-#embed "../../Web/sdk/wire/frames.js"
+#embed "../../Web/sdk/sync/own-typing.js"
 };
 static const unsigned char file_147[] = {
+#embed "../../Web/sdk/sync/read-state.js"
+};
+static const unsigned char file_148[] = {
+#embed "../../Web/sdk/sync/received-ids.js"
+};
+static const unsigned char file_149[] = {
+#embed "../../Web/sdk/sync/recent-entry.js"
+};
+static const unsigned char file_150[] = {
+#embed "../../Web/sdk/sync/resume-state.js"
+};
+static const unsigned char file_151[] = {
+#embed "../../Web/sdk/sync/typing-users.js"
+};
+static const unsigned char file_152[] = {
+#embed "../../Web/sdk/wire/frames.js"
+};
+static const unsigned char file_153[] = {
+#embed "../../Web/sdk/wire/json.js"
+};
+static const unsigned char file_154[] = {
 #embed "../../Web/sdk/wire/requests.js"
 };
 
@@ -524,79 +545,86 @@ static const embedded_web_file files[] = {
     {"/sdk/client/chat-client.js", {file_72, sizeof file_72}},
     {"/sdk/client/conversation.js", {file_73, sizeof file_73}},
     {"/sdk/client/core.js", {file_74, sizeof file_74}},
-    {"/sdk/client/drafts-driver.js", {file_75, sizeof file_75}},
-    {"/sdk/client/driver.js", {file_76, sizeof file_76}},
-    {"/sdk/client/files.js", {file_77, sizeof file_77}},
-    {"/sdk/client/live-state.js", {file_78, sizeof file_78}},
-    {"/sdk/client/live-view.js", {file_79, sizeof file_79}},
-    {"/sdk/client/mailbox.js", {file_80, sizeof file_80}},
-    {"/sdk/client/observable.js", {file_81, sizeof file_81}},
-    {"/sdk/client/outbox-driver.js", {file_82, sizeof file_82}},
-    {"/sdk/client/outbox-frames.js", {file_83, sizeof file_83}},
-    {"/sdk/client/pending-changes.js", {file_84, sizeof file_84}},
-    {"/sdk/client/push-driver.js", {file_85, sizeof file_85}},
-    {"/sdk/client/push.js", {file_86, sizeof file_86}},
-    {"/sdk/client/send-handle.js", {file_87, sizeof file_87}},
-    {"/sdk/client/settings-driver.js", {file_88, sizeof file_88}},
-    {"/sdk/client/sync-driver.js", {file_89, sizeof file_89}},
-    {"/sdk/client/tabs.js", {file_90, sizeof file_90}},
-    {"/sdk/client/threads.js", {file_91, sizeof file_91}},
-    {"/sdk/client/timeline-window.js", {file_92, sizeof file_92}},
-    {"/sdk/client/timeline.js", {file_93, sizeof file_93}},
-    {"/sdk/client/transport.js", {file_94, sizeof file_94}},
-    {"/sdk/client/uploads.js", {file_95, sizeof file_95}},
-    {"/sdk/model/conversation-head.js", {file_96, sizeof file_96}},
-    {"/sdk/model/conversation-id.js", {file_97, sizeof file_97}},
-    {"/sdk/model/conversation-kind.js", {file_98, sizeof file_98}},
-    {"/sdk/model/decode.js", {file_99, sizeof file_99}},
-    {"/sdk/model/errors.js", {file_100, sizeof file_100}},
-    {"/sdk/model/limits.js", {file_101, sizeof file_101}},
-    {"/sdk/model/log.js", {file_102, sizeof file_102}},
-    {"/sdk/model/message-content.js", {file_103, sizeof file_103}},
-    {"/sdk/model/message-id.js", {file_104, sizeof file_104}},
-    {"/sdk/model/message-type.js", {file_105, sizeof file_105}},
-    {"/sdk/model/message.js", {file_106, sizeof file_106}},
-    {"/sdk/model/seq-range-set.js", {file_107, sizeof file_107}},
-    {"/sdk/model/text.js", {file_108, sizeof file_108}},
-    {"/sdk/model/timetoken.js", {file_109, sizeof file_109}},
-    {"/sdk/model/token-bucket.js", {file_110, sizeof file_110}},
-    {"/sdk/push-worker.js", {file_111, sizeof file_111}},
-    {"/sdk/scrollback.d.ts", {file_112, sizeof file_112}},
-    {"/sdk/scrollback.js", {file_113, sizeof file_113}},
-    {"/sdk/store/checkpoint.js", {file_114, sizeof file_114}},
-    {"/sdk/store/counts.js", {file_115, sizeof file_115}},
-    {"/sdk/store/database.js", {file_116, sizeof file_116}},
-    {"/sdk/store/drafts.js", {file_117, sizeof file_117}},
-    {"/sdk/store/entry.js", {file_118, sizeof file_118}},
-    {"/sdk/store/history.js", {file_119, sizeof file_119}},
-    {"/sdk/store/log.js", {file_120, sizeof file_120}},
-    {"/sdk/store/meta.js", {file_121, sizeof file_121}},
-    {"/sdk/store/outbox.js", {file_122, sizeof file_122}},
-    {"/sdk/store/people.js", {file_123, sizeof file_123}},
-    {"/sdk/store/recents.js", {file_124, sizeof file_124}},
-    {"/sdk/store/records.js", {file_125, sizeof file_125}},
-    {"/sdk/store/settings.js", {file_126, sizeof file_126}},
-    {"/sdk/store/store.js", {file_127, sizeof file_127}},
-    {"/sdk/store/threads.js", {file_128, sizeof file_128}},
-    {"/sdk/sync/backoff.js", {file_129, sizeof file_129}},
-    {"/sdk/sync/connection-lifecycle.js", {file_130, sizeof file_130}},
-    {"/sdk/sync/delivery-reports.js", {file_131, sizeof file_131}},
-    {"/sdk/sync/delivery-state.js", {file_132, sizeof file_132}},
-    {"/sdk/sync/gap-fill.js", {file_133, sizeof file_133}},
-    {"/sdk/sync/head-fetches.js", {file_134, sizeof file_134}},
-    {"/sdk/sync/live-event.js", {file_135, sizeof file_135}},
-    {"/sdk/sync/log-edit.js", {file_136, sizeof file_136}},
-    {"/sdk/sync/log-state.js", {file_137, sizeof file_137}},
-    {"/sdk/sync/outbox-item.js", {file_138, sizeof file_138}},
-    {"/sdk/sync/outbox.js", {file_139, sizeof file_139}},
-    {"/sdk/sync/own-typing.js", {file_140, sizeof file_140}},
-    {"/sdk/sync/read-state.js", {file_141, sizeof file_141}},
-    {"/sdk/sync/received-ids.js", {file_142, sizeof file_142}},
-    {"/sdk/sync/recent-entry.js", {file_143, sizeof file_143}},
-    {"/sdk/sync/resume-state.js", {file_144, sizeof file_144}},
-    {"/sdk/sync/typing-users.js", {file_145, sizeof file_145}},
-    {"/sdk/wire/frames.js", {file_146, sizeof file_146}},
-    {"/sdk/wire/requests.js", {file_147, sizeof file_147}},
+    {"/sdk/client/downloads.js", {file_75, sizeof file_75}},
+    {"/sdk/client/drafts-driver.js", {file_76, sizeof file_76}},
+    {"/sdk/client/driver.js", {file_77, sizeof file_77}},
+    {"/sdk/client/files.js", {file_78, sizeof file_78}},
+    {"/sdk/client/live-state.js", {file_79, sizeof file_79}},
+    {"/sdk/client/live-view.js", {file_80, sizeof file_80}},
+    {"/sdk/client/mailbox.js", {file_81, sizeof file_81}},
+    {"/sdk/client/observable.js", {file_82, sizeof file_82}},
+    {"/sdk/client/outbox-driver.js", {file_83, sizeof file_83}},
+    {"/sdk/client/outbox-frames.js", {file_84, sizeof file_84}},
+    {"/sdk/client/pending-changes.js", {file_85, sizeof file_85}},
+    {"/sdk/client/push-driver.js", {file_86, sizeof file_86}},
+    {"/sdk/client/push.js", {file_87, sizeof file_87}},
+    {"/sdk/client/queries.js", {file_88, sizeof file_88}},
+    {"/sdk/client/remote.js", {file_89, sizeof file_89}},
+    {"/sdk/client/send-handle.js", {file_90, sizeof file_90}},
+    {"/sdk/client/settings-driver.js", {file_91, sizeof file_91}},
+    {"/sdk/client/sync-driver.js", {file_92, sizeof file_92}},
+    {"/sdk/client/tabs.js", {file_93, sizeof file_93}},
+    {"/sdk/client/threads.js", {file_94, sizeof file_94}},
+    {"/sdk/client/timeline-window.js", {file_95, sizeof file_95}},
+    {"/sdk/client/timeline.js", {file_96, sizeof file_96}},
+    {"/sdk/client/transport.js", {file_97, sizeof file_97}},
+    {"/sdk/client/uploads.js", {file_98, sizeof file_98}},
+    {"/sdk/model/conversation-head.js", {file_99, sizeof file_99}},
+    {"/sdk/model/conversation-id.js", {file_100, sizeof file_100}},
+    {"/sdk/model/conversation-kind.js", {file_101, sizeof file_101}},
+    {"/sdk/model/decode.js", {file_102, sizeof file_102}},
+    {"/sdk/model/errors.js", {file_103, sizeof file_103}},
+    {"/sdk/model/limits.js", {file_104, sizeof file_104}},
+    {"/sdk/model/log.js", {file_105, sizeof file_105}},
+    {"/sdk/model/message-content.js", {file_106, sizeof file_106}},
+    {"/sdk/model/message-id.js", {file_107, sizeof file_107}},
+    {"/sdk/model/message-type.js", {file_108, sizeof file_108}},
+    {"/sdk/model/message.js", {file_109, sizeof file_109}},
+    {"/sdk/model/seq-range-set.js", {file_110, sizeof file_110}},
+    {"/sdk/model/text.js", {file_111, sizeof file_111}},
+    {"/sdk/model/timetoken.js", {file_112, sizeof file_112}},
+    {"/sdk/model/token-bucket.js", {file_113, sizeof file_113}},
+    {"/sdk/push-worker.js", {file_114, sizeof file_114}},
+    {"/sdk/scrollback.d.ts", {file_115, sizeof file_115}},
+    {"/sdk/scrollback.js", {file_116, sizeof file_116}},
+    {"/sdk/store/checkpoint.js", {file_117, sizeof file_117}},
+    {"/sdk/store/counts.js", {file_118, sizeof file_118}},
+    {"/sdk/store/database.js", {file_119, sizeof file_119}},
+    {"/sdk/store/draft-sync.js", {file_120, sizeof file_120}},
+    {"/sdk/store/drafts.js", {file_121, sizeof file_121}},
+    {"/sdk/store/entry.js", {file_122, sizeof file_122}},
+    {"/sdk/store/heads.js", {file_123, sizeof file_123}},
+    {"/sdk/store/history.js", {file_124, sizeof file_124}},
+    {"/sdk/store/log.js", {file_125, sizeof file_125}},
+    {"/sdk/store/meta.js", {file_126, sizeof file_126}},
+    {"/sdk/store/outbox.js", {file_127, sizeof file_127}},
+    {"/sdk/store/people.js", {file_128, sizeof file_128}},
+    {"/sdk/store/recents.js", {file_129, sizeof file_129}},
+    {"/sdk/store/records.js", {file_130, sizeof file_130}},
+    {"/sdk/store/rollback.js", {file_131, sizeof file_131}},
+    {"/sdk/store/settings.js", {file_132, sizeof file_132}},
+    {"/sdk/store/store.js", {file_133, sizeof file_133}},
+    {"/sdk/store/threads.js", {file_134, sizeof file_134}},
+    {"/sdk/sync/backoff.js", {file_135, sizeof file_135}},
+    {"/sdk/sync/connection-lifecycle.js", {file_136, sizeof file_136}},
+    {"/sdk/sync/delivery-reports.js", {file_137, sizeof file_137}},
+    {"/sdk/sync/delivery-state.js", {file_138, sizeof file_138}},
+    {"/sdk/sync/gap-fill.js", {file_139, sizeof file_139}},
+    {"/sdk/sync/head-fetches.js", {file_140, sizeof file_140}},
+    {"/sdk/sync/live-event.js", {file_141, sizeof file_141}},
+    {"/sdk/sync/log-edit.js", {file_142, sizeof file_142}},
+    {"/sdk/sync/log-state.js", {file_143, sizeof file_143}},
+    {"/sdk/sync/outbox-item.js", {file_144, sizeof file_144}},
+    {"/sdk/sync/outbox.js", {file_145, sizeof file_145}},
+    {"/sdk/sync/own-typing.js", {file_146, sizeof file_146}},
+    {"/sdk/sync/read-state.js", {file_147, sizeof file_147}},
+    {"/sdk/sync/received-ids.js", {file_148, sizeof file_148}},
+    {"/sdk/sync/recent-entry.js", {file_149, sizeof file_149}},
+    {"/sdk/sync/resume-state.js", {file_150, sizeof file_150}},
+    {"/sdk/sync/typing-users.js", {file_151, sizeof file_151}},
+    {"/sdk/wire/frames.js", {file_152, sizeof file_152}},
+    {"/sdk/wire/json.js", {file_153, sizeof file_153}},
+    {"/sdk/wire/requests.js", {file_154, sizeof file_154}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

@@ -27,7 +27,7 @@ globalThis.test = {
   async open(user, token) {
     test.client = await sdk.ChatClient.open({ server, user, token });
     // The client imports the modules of the connection by itself. A test may cut the network at once.
-    await import(`${server}/sdk/client/driver.js`);
+    await import(`${server}/sdk/client/remote.js`);
     test.client.connection.subscribe((state) => (test.connection = state));
     test.client.recents({ limit: 1000 }).subscribe((list) => (test.list = list));
     test.client.onEvent((event) => test.events.push(event.type));

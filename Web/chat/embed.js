@@ -34,11 +34,12 @@ export class ScrollbackChat extends HTMLElement {
     addEventListener("message", (event) => this.#received(event), { signal: this.#listener.signal });
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     const style = new CSSStyleSheet();
-    style.replaceSync(`
-      :host { display: block; block-size: 30rem; }
-      :host([hidden]) { display: none; }
-      iframe { inline-size: 100%; block-size: 100%; border: 0; display: block; }
-    `);
+    const rules = [
+      ":host { display: block; block-size: 30rem; }",
+      ":host([hidden]) { display: none; }",
+      "iframe { inline-size: 100%; block-size: 100%; border: 0; display: block; }",
+    ];
+    style.replaceSync(rules.join("\n"));
     root.adoptedStyleSheets = [style];
     this.#frame.title = this.title || "Scrollback";
     this.#frame.allow = "clipboard-write; autoplay";

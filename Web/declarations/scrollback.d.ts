@@ -151,6 +151,7 @@ declare module "scrollback/model/errors" {
          */
         toJSON(): Problem;
     }
+    export function asScrollbackError(error: unknown, code: ErrorCode, message: string): ScrollbackError;
     /**
      * A stable kebab-case error code. Newer servers may send codes that this version does not list.
      */
@@ -475,6 +476,89 @@ declare module "scrollback/model/conversation-id" {
         part: string | null;
     };
 }
+declare module "scrollback/model/limits" {
+    /**
+     * The limits that the server and the client share. A server announces its own limits in `welcome`.
+     *
+     * @typedef {object} Limits
+     * @property {number} frameBytes The maximum size of a frame or body in bytes.
+     * @property {number} contentBytes The maximum size of the content of one message in bytes of JSON.
+     * @property {number} attributeBytes The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
+     *   JSON.
+     * @property {number} pageSize The maximum number of messages in a page of history, and of elements in other lists.
+     */
+    /**
+     * The limits of this version.
+     *
+     * @type {Readonly<Limits>}
+     */
+    export const standardLimits: Readonly<Limits>;
+    /** The maximum number of users in a request for profiles or presence. */
+    export const maximumUsers: 100;
+    /**
+     * The limits that the server and the client share. A server announces its own limits in `welcome`.
+     */
+    export type Limits = {
+        /**
+         * The maximum size of a frame or body in bytes.
+         */
+        frameBytes: number;
+        /**
+         * The maximum size of the content of one message in bytes of JSON.
+         */
+        contentBytes: number;
+        /**
+         * The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
+         * JSON.
+         */
+        attributeBytes: number;
+        /**
+         * The maximum number of messages in a page of history, and of elements in other lists.
+         */
+        pageSize: number;
+    };
+}
+declare module "scrollback/model/message-id" {
+    /**
+     * The ID of a message: a UUID in lower case that the sender's device creates and keeps for every retry.
+     *
+     * It is unique in its conversation. Texts in lower case have the order of their 16 bytes.
+     *
+     * @typedef {string} MessageID
+     */
+    /**
+     * The ID of a file: a random UUID in lower case that the sender's device creates.
+     *
+     * @typedef {string} MediaID
+     */
+    /**
+     * Parses the 36-character text form of a UUID, in upper or lower case.
+     *
+     * @param {string} text
+     * @param {string} [parameter]
+     * @returns {MessageID} The text in lower case.
+     * @throws {ScrollbackError} `invalid-parameter` if the text is not a UUID.
+     */
+    export function messageID(text: string, parameter?: string | undefined): MessageID;
+    /**
+     * Returns a new UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits.
+     *
+     * @param {number} now The time in milliseconds since 1970; messages are never ordered by it.
+     * @param {Uint8Array} randomBytes 10 random bytes, for example from `crypto.getRandomValues`.
+     * @returns {MessageID}
+     */
+    export function newMessageID(now: number, randomBytes: Uint8Array): MessageID;
+    /**
+     * The ID of a message: a UUID in lower case that the sender's device creates and keeps for every retry.
+     *
+     * It is unique in its conversation. Texts in lower case have the order of their 16 bytes.
+     */
+    export type MessageID = string;
+    /**
+     * The ID of a file: a random UUID in lower case that the sender's device creates.
+     */
+    export type MediaID = string;
+}
 declare module "scrollback/model/message-type" {
     /**
      * Returns the traits of messages of a type.
@@ -544,47 +628,6 @@ declare module "scrollback/model/message-type" {
          */
         updatesRecents: boolean;
     };
-}
-declare module "scrollback/model/message-id" {
-    /**
-     * The ID of a message: a UUID in lower case that the sender's device creates and keeps for every retry.
-     *
-     * It is unique in its conversation. Texts in lower case have the order of their 16 bytes.
-     *
-     * @typedef {string} MessageID
-     */
-    /**
-     * The ID of a file: a random UUID in lower case that the sender's device creates.
-     *
-     * @typedef {string} MediaID
-     */
-    /**
-     * Parses the 36-character text form of a UUID, in upper or lower case.
-     *
-     * @param {string} text
-     * @param {string} [parameter]
-     * @returns {MessageID} The text in lower case.
-     * @throws {ScrollbackError} `invalid-parameter` if the text is not a UUID.
-     */
-    export function messageID(text: string, parameter?: string | undefined): MessageID;
-    /**
-     * Returns a new UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits.
-     *
-     * @param {number} now The time in milliseconds since 1970; messages are never ordered by it.
-     * @param {Uint8Array} randomBytes 10 random bytes, for example from `crypto.getRandomValues`.
-     * @returns {MessageID}
-     */
-    export function newMessageID(now: number, randomBytes: Uint8Array): MessageID;
-    /**
-     * The ID of a message: a UUID in lower case that the sender's device creates and keeps for every retry.
-     *
-     * It is unique in its conversation. Texts in lower case have the order of their 16 bytes.
-     */
-    export type MessageID = string;
-    /**
-     * The ID of a file: a random UUID in lower case that the sender's device creates.
-     */
-    export type MediaID = string;
 }
 declare module "scrollback/model/timetoken" {
     /**
@@ -1559,464 +1602,6 @@ declare module "scrollback/model/message-content" {
         } | undefined;
     };
 }
-declare module "scrollback/model/conversation-head" {
-    /** @typedef {import("scrollback/model/conversation-id").ConversationID} ConversationID */
-    /** @typedef {import("scrollback/model/conversation-kind").NotificationLevel} NotificationLevel */
-    /** @typedef {import("scrollback/model/log").LogHead} LogHead */
-    /** @typedef {import("scrollback/model/message").Message} Message */
-    /** @typedef {import("scrollback/model/seq-range-set").Seq} Seq */
-    /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
-    /** @typedef {import("scrollback/model/timetoken").Epoch} Epoch */
-    /** @typedef {import("scrollback/model/timetoken").Timetoken} Timetoken */
-    /**
-     * The duration of a mute, during which a member may not write in a conversation: its end, or until a moderator revokes
-     * it.
-     *
-     * @typedef {Date | "forever"} Mute
-     */
-    /**
-     * A conversation in a member's list: the state of its log and the member's own state.
-     *
-     * @typedef {object} ConversationHead
-     * @property {ConversationID} conversation
-     * @property {string | null} name The display name, at most 128 bytes of UTF-8.
-     * @property {string | null} avatar The URL of the picture, at most 2,048 bytes of UTF-8.
-     * @property {LogHead} state
-     * @property {number} unread The number of unread messages, without the member's own.
-     * @property {number} mentions The number of unread messages from other users that mention the member.
-     * @property {Seq} readSeq The sequence number up to which nothing is unread for the member; 0 for none.
-     * @property {Seq} peerReadSeq The newest sequence number that the peer of a direct conversation has read; 0 for none.
-     * @property {Seq} peerDeliveredSeq The sequence number through which the peer's devices have stored a direct
-     *   conversation, at least `peerReadSeq`; 0 for none.
-     * @property {boolean} hasDeliveryReceipts Whether the member's devices report which messages they have stored.
-     * @property {Message | null} lastMessage The newest message that the member may see.
-     * @property {boolean} isMuted Whether pushes are muted for the member.
-     * @property {NotificationLevel | null} notifications The messages that the user wants pushed; `null` if the user set no
-     *   level for this conversation.
-     * @property {boolean} isPinned Whether the member pinned the conversation in their list.
-     * @property {boolean} isMarkedUnread Whether the member marked the conversation as unread.
-     * @property {Seq} removedSeq The newest sequence number when the member removed the conversation from their list; 0 if
-     *   they did not.
-     * @property {Seq} newDeviceFloor The sequence number up to which new devices load nothing automatically.
-     * @property {Timetoken | null} recentTime The time of the last activity; `null` if the conversation is not in the list.
-     * @property {boolean} isMember Whether the user is still a member.
-     * @property {boolean} isFrozen Whether only moderators, owners and administrators may write at the moment.
-     * @property {Mute | null} mute The member's mute in this conversation.
-     * @property {number} lastCommit The last commit that changed the conversation when this head was computed.
-     * @property {number} userRev The member's user revision when this head was computed.
-     * @property {readonly SeqRange[]} hidden The messages that the reader deleted for themselves since the cursor of the
-     *   request.
-     */
-    /**
-     * A user's own state in one conversation, with the revisions it was computed at.
-     *
-     * @typedef {object} ReadSummary
-     * @property {Epoch} epoch The log that the sequence numbers belong to.
-     * @property {Seq} readSeq The sequence number up to which nothing is unread; 0 for none.
-     * @property {number} unread
-     * @property {number} mentions
-     * @property {boolean} isMarkedUnread
-     * @property {boolean} isMuted
-     * @property {NotificationLevel | null} notifications
-     * @property {boolean} isPinned
-     * @property {Seq} removedSeq
-     * @property {Seq} seq The newest sequence number that the user could see when this was computed.
-     * @property {number} countedIndex The counted index at `seq`.
-     * @property {number} rev The conversation's newest revision when this was computed.
-     * @property {number} userRev The user revision when this was computed.
-     */
-    /**
-     * Returns the summary of the user's own state in a conversation's head.
-     *
-     * @param {ConversationHead} head
-     * @returns {ReadSummary}
-     */
-    export function readSummaryOf(head: ConversationHead): ReadSummary;
-    /**
-     * A position in one log.
-     *
-     * @typedef {object} EpochPosition
-     * @property {Seq} seq
-     * @property {Epoch} epoch
-     */
-    /**
-     * A change of a user's own state in one conversation, which only that user sees.
-     *
-     * - `read`: the user read everything up to a sequence number. `userRev` is the newest user revision that the device
-     *   knew, so that a later unread marker stays set.
-     * - `markUnread`: the user marked the conversation as unread, until the next read.
-     * - `settings`: the user muted, unmuted, pinned or unpinned the conversation; `null` values don't change.
-     * - `notifications`: the messages that are pushed; `null` for the default.
-     * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the
-     *   newest one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
-     * - `addRecent`: the user returned the conversation to the list.
-     * - `excludeFromNewDevices`: new devices don't load messages up to a position automatically.
-     *
-     * @typedef {{ type: "read", seq: Seq, epoch: Epoch, userRev: number | null }
-     *   | { type: "markUnread" }
-     *   | { type: "settings", isMuted: boolean | null, isPinned: boolean | null }
-     *   | { type: "notifications", level: NotificationLevel | null }
-     *   | { type: "removeRecent", at: EpochPosition | null, excludesFromNewDevices: boolean }
-     *   | { type: "addRecent" }
-     *   | { type: "excludeFromNewDevices", at: EpochPosition | null }} StateChange
-     */
-    /**
-     * The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
-     *
-     * @typedef {"muted" | "notifications" | "pinned" | "mark" | "list" | "roaming"} SettingKind
-     */
-    /**
-     * Returns the kind of setting that a change sets; `null` for a read.
-     *
-     * @param {StateChange} change
-     * @returns {SettingKind | null}
-     */
-    export function settingKind(change: StateChange): SettingKind | null;
-    export function survivesNewEpoch(kind: SettingKind): boolean;
-    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
-    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
-    export type LogHead = import("scrollback/model/log").LogHead;
-    export type Message = import("scrollback/model/message").Message;
-    export type Seq = import("scrollback/model/seq-range-set").Seq;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type Epoch = import("scrollback/model/timetoken").Epoch;
-    export type Timetoken = import("scrollback/model/timetoken").Timetoken;
-    /**
-     * The duration of a mute, during which a member may not write in a conversation: its end, or until a moderator revokes
-     * it.
-     */
-    export type Mute = Date | "forever";
-    /**
-     * A conversation in a member's list: the state of its log and the member's own state.
-     */
-    export type ConversationHead = {
-        conversation: ConversationID;
-        /**
-         * The display name, at most 128 bytes of UTF-8.
-         */
-        name: string | null;
-        /**
-         * The URL of the picture, at most 2,048 bytes of UTF-8.
-         */
-        avatar: string | null;
-        state: LogHead;
-        /**
-         * The number of unread messages, without the member's own.
-         */
-        unread: number;
-        /**
-         * The number of unread messages from other users that mention the member.
-         */
-        mentions: number;
-        /**
-         * The sequence number up to which nothing is unread for the member; 0 for none.
-         */
-        readSeq: Seq;
-        /**
-         * The newest sequence number that the peer of a direct conversation has read; 0 for none.
-         */
-        peerReadSeq: Seq;
-        /**
-         * The sequence number through which the peer's devices have stored a direct
-         * conversation, at least `peerReadSeq`; 0 for none.
-         */
-        peerDeliveredSeq: Seq;
-        /**
-         * Whether the member's devices report which messages they have stored.
-         */
-        hasDeliveryReceipts: boolean;
-        /**
-         * The newest message that the member may see.
-         */
-        lastMessage: Message | null;
-        /**
-         * Whether pushes are muted for the member.
-         */
-        isMuted: boolean;
-        /**
-         * The messages that the user wants pushed; `null` if the user set no
-         * level for this conversation.
-         */
-        notifications: NotificationLevel | null;
-        /**
-         * Whether the member pinned the conversation in their list.
-         */
-        isPinned: boolean;
-        /**
-         * Whether the member marked the conversation as unread.
-         */
-        isMarkedUnread: boolean;
-        /**
-         * The newest sequence number when the member removed the conversation from their list; 0 if
-         * they did not.
-         */
-        removedSeq: Seq;
-        /**
-         * The sequence number up to which new devices load nothing automatically.
-         */
-        newDeviceFloor: Seq;
-        /**
-         * The time of the last activity; `null` if the conversation is not in the list.
-         */
-        recentTime: Timetoken | null;
-        /**
-         * Whether the user is still a member.
-         */
-        isMember: boolean;
-        /**
-         * Whether only moderators, owners and administrators may write at the moment.
-         */
-        isFrozen: boolean;
-        /**
-         * The member's mute in this conversation.
-         */
-        mute: Mute | null;
-        /**
-         * The last commit that changed the conversation when this head was computed.
-         */
-        lastCommit: number;
-        /**
-         * The member's user revision when this head was computed.
-         */
-        userRev: number;
-        /**
-         * The messages that the reader deleted for themselves since the cursor of the
-         * request.
-         */
-        hidden: readonly import("scrollback/model/seq-range-set").SeqRange[];
-    };
-    /**
-     * A user's own state in one conversation, with the revisions it was computed at.
-     */
-    export type ReadSummary = {
-        /**
-         * The log that the sequence numbers belong to.
-         */
-        epoch: Epoch;
-        /**
-         * The sequence number up to which nothing is unread; 0 for none.
-         */
-        readSeq: Seq;
-        unread: number;
-        mentions: number;
-        isMarkedUnread: boolean;
-        isMuted: boolean;
-        notifications: NotificationLevel | null;
-        isPinned: boolean;
-        removedSeq: Seq;
-        /**
-         * The newest sequence number that the user could see when this was computed.
-         */
-        seq: Seq;
-        /**
-         * The counted index at `seq`.
-         */
-        countedIndex: number;
-        /**
-         * The conversation's newest revision when this was computed.
-         */
-        rev: number;
-        /**
-         * The user revision when this was computed.
-         */
-        userRev: number;
-    };
-    /**
-     * A position in one log.
-     */
-    export type EpochPosition = {
-        seq: Seq;
-        epoch: Epoch;
-    };
-    /**
-     * A change of a user's own state in one conversation, which only that user sees.
-     *
-     * - `read`: the user read everything up to a sequence number. `userRev` is the newest user revision that the device
-     *   knew, so that a later unread marker stays set.
-     * - `markUnread`: the user marked the conversation as unread, until the next read.
-     * - `settings`: the user muted, unmuted, pinned or unpinned the conversation; `null` values don't change.
-     * - `notifications`: the messages that are pushed; `null` for the default.
-     * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the
-     *   newest one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
-     * - `addRecent`: the user returned the conversation to the list.
-     * - `excludeFromNewDevices`: new devices don't load messages up to a position automatically.
-     */
-    export type StateChange = {
-        type: "read";
-        seq: Seq;
-        epoch: Epoch;
-        userRev: number | null;
-    } | {
-        type: "markUnread";
-    } | {
-        type: "settings";
-        isMuted: boolean | null;
-        isPinned: boolean | null;
-    } | {
-        type: "notifications";
-        level: NotificationLevel | null;
-    } | {
-        type: "removeRecent";
-        at: EpochPosition | null;
-        excludesFromNewDevices: boolean;
-    } | {
-        type: "addRecent";
-    } | {
-        type: "excludeFromNewDevices";
-        at: EpochPosition | null;
-    };
-    /**
-     * The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
-     */
-    export type SettingKind = "muted" | "notifications" | "pinned" | "mark" | "list" | "roaming";
-}
-declare module "scrollback/model/decode" {
-    /**
-     * Returns a value that must be an object.
-     *
-     * @param {unknown} value
-     * @param {string} name The name of the member in the error.
-     * @returns {JSONObject}
-     */
-    export function decodeObject(value: unknown, name: string): JSONObject;
-    /**
-     * Returns the elements of a value that must be a list.
-     *
-     * @template Element
-     * @param {unknown} value
-     * @param {string} name The name of the member in the error.
-     * @param {(element: unknown) => Element} element
-     * @returns {Element[]}
-     */
-    export function decodeList<Element_1>(value: unknown, name: string, element: (element: unknown) => Element_1): Element_1[];
-    /**
-     * Returns a text member.
-     *
-     * @param {JSONObject} json
-     * @param {string} name
-     * @returns {string}
-     */
-    export function decodeText(json: JSONObject, name: string): string;
-    /**
-     * Returns a number that a server assigned or counted, such as a sequence number or a revision.
-     *
-     * @param {JSONObject} json
-     * @param {string} name
-     * @returns {number}
-     * @throws {ScrollbackError} `invalid-parameter` if the number has more than 53 bits.
-     */
-    export function decodeCounter(json: JSONObject, name: string): number;
-    /**
-     * @param {JSONObject} json
-     * @param {string} name
-     */
-    export function decodeDate(json: JSONObject, name: string): Date;
-    /**
-     * Returns a list of pairs of sequence numbers, both inclusive.
-     *
-     * @param {JSONObject} json
-     * @param {string} name
-     * @returns {SeqRangeSet}
-     */
-    export function decodeRanges(json: JSONObject, name: string): SeqRangeSet;
-    /**
-     * @param {JSONObject} json
-     * @returns {MessageAttributes}
-     */
-    export function decodeAttributes(json: JSONObject): MessageAttributes;
-    /**
-     * @param {unknown} value
-     * @returns {Message}
-     */
-    export function decodeMessage(value: unknown): Message;
-    /**
-     * @param {unknown} value
-     * @returns {TransientMessage}
-     */
-    export function decodeTransientMessage(value: unknown): TransientMessage;
-    /**
-     * @param {unknown} value
-     * @returns {MessageAction}
-     */
-    export function decodeAction(value: unknown): MessageAction;
-    /**
-     * @param {JSONObject} json An object with the members of a page, and possibly others.
-     * @returns {LogPage}
-     */
-    export function decodePage(json: JSONObject): LogPage;
-    /**
-     * @param {unknown} value
-     * @returns {LogChange}
-     */
-    export function decodeChange(value: unknown): LogChange;
-    /**
-     * @param {unknown} value
-     * @returns {ConversationHead}
-     */
-    export function decodeHead(value: unknown): ConversationHead;
-    export function isStoredMessage(json: JSONObject): boolean;
-    export function decodeLogHead(json: JSONObject): LogHead;
-    export function decodeSync(json: JSONObject): LogSync;
-    export function decodeSummary(json: JSONObject): ReadSummary;
-    export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
-    export type Mute = import("scrollback/model/conversation-head").Mute;
-    export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
-    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
-    export type Coverage = import("scrollback/model/log").Coverage;
-    export type LogChange = import("scrollback/model/log").LogChange;
-    export type LogHead = import("scrollback/model/log").LogHead;
-    export type LogPage = import("scrollback/model/log").LogPage;
-    export type LogSync = import("scrollback/model/log").LogSync;
-    export type JSONObject = import("scrollback/model/message-content").JSONObject;
-    export type MessageTraits = import("scrollback/model/message-type").MessageTraits;
-    export type ActionSummary = import("scrollback/model/message").ActionSummary;
-    export type MessageAction = import("scrollback/model/message").MessageAction;
-    export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
-    export type ReplySummary = import("scrollback/model/message").ReplySummary;
-    export type TransientMessage = import("scrollback/model/message").TransientMessage;
-    import { SeqRangeSet } from "scrollback/model/seq-range-set";
-    import { Message } from "scrollback/model/message";
-}
-declare module "scrollback/model/limits" {
-    /**
-     * The limits that the server and the client share. A server announces its own limits in `welcome`.
-     *
-     * @typedef {object} Limits
-     * @property {number} frameBytes The maximum size of a frame or body in bytes.
-     * @property {number} contentBytes The maximum size of the content of one message in bytes of JSON.
-     * @property {number} attributeBytes The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
-     *   JSON.
-     * @property {number} pageSize The maximum number of messages in a page of history, and of elements in other lists.
-     */
-    /**
-     * The limits of this version.
-     *
-     * @type {Readonly<Limits>}
-     */
-    export const standardLimits: Readonly<Limits>;
-    /**
-     * The limits that the server and the client share. A server announces its own limits in `welcome`.
-     */
-    export type Limits = {
-        /**
-         * The maximum size of a frame or body in bytes.
-         */
-        frameBytes: number;
-        /**
-         * The maximum size of the content of one message in bytes of JSON.
-         */
-        contentBytes: number;
-        /**
-         * The maximum size of the `metadata`, `extra` or `push` of one message in bytes of
-         * JSON.
-         */
-        attributeBytes: number;
-        /**
-         * The maximum number of messages in a page of history, and of elements in other lists.
-         */
-        pageSize: number;
-    };
-}
 declare module "scrollback/sync/outbox-item" {
     export function outboxItem(fields: Pick<OutboxItem, "id" | "conversation" | "ordinal" | "createdAt"> & Partial<OutboxItem>): OutboxItem;
     export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
@@ -2425,10 +2010,6 @@ declare module "scrollback/store/outbox" {
     } | ({
         type: "changeThread";
     } & ThreadChange) | {
-        type: "clear";
-        seq: number;
-        epoch: string;
-    } | {
         type: "putConversation";
         operation: string;
         exists: boolean | null;
@@ -2488,6 +2069,442 @@ declare module "scrollback/store/outbox" {
         isDone: boolean;
     };
     import { MessageContent } from "scrollback/model/message-content";
+}
+declare module "scrollback/model/conversation-head" {
+    /** @typedef {import("scrollback/model/conversation-id").ConversationID} ConversationID */
+    /** @typedef {import("scrollback/model/conversation-kind").NotificationLevel} NotificationLevel */
+    /** @typedef {import("scrollback/model/log").LogHead} LogHead */
+    /** @typedef {import("scrollback/model/message").Message} Message */
+    /** @typedef {import("scrollback/model/seq-range-set").Seq} Seq */
+    /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
+    /** @typedef {import("scrollback/model/timetoken").Epoch} Epoch */
+    /** @typedef {import("scrollback/model/timetoken").Timetoken} Timetoken */
+    /**
+     * The duration of a mute, during which a member may not write in a conversation: its end, or until a moderator revokes
+     * it.
+     *
+     * @typedef {Date | "forever"} Mute
+     */
+    /**
+     * A conversation in a member's list: the state of its log and the member's own state.
+     *
+     * @typedef {object} ConversationHead
+     * @property {ConversationID} conversation
+     * @property {string | null} name The display name, at most 128 bytes of UTF-8.
+     * @property {string | null} avatar The URL of the picture, at most 2,048 bytes of UTF-8.
+     * @property {LogHead} state
+     * @property {number} unread The number of unread messages, without the member's own.
+     * @property {number} mentions The number of unread messages from other users that mention the member.
+     * @property {Seq} readSeq The sequence number up to which nothing is unread for the member; 0 for none.
+     * @property {Seq} peerReadSeq The newest sequence number that the peer of a direct conversation has read; 0 for none.
+     * @property {Seq} peerDeliveredSeq The sequence number through which the peer's devices have stored a direct
+     *   conversation, at least `peerReadSeq`; 0 for none.
+     * @property {boolean} hasDeliveryReceipts Whether the member's devices report which messages they have stored.
+     * @property {Message | null} lastMessage The newest message that the member may see.
+     * @property {boolean} isMuted Whether pushes are muted for the member.
+     * @property {NotificationLevel | null} notifications The messages that the user wants pushed; `null` if the user set no
+     *   level for this conversation.
+     * @property {boolean} isPinned Whether the member pinned the conversation in their list.
+     * @property {boolean} isMarkedUnread Whether the member marked the conversation as unread.
+     * @property {Seq} removedSeq The newest sequence number when the member removed the conversation from their list; 0 if
+     *   they did not.
+     * @property {Seq} newDeviceFloor The sequence number up to which new devices load nothing automatically.
+     * @property {Timetoken | null} recentTime The time of the last activity; `null` if the conversation is not in the list.
+     * @property {boolean} isMember Whether the user is still a member.
+     * @property {boolean} isFrozen Whether only moderators, owners and administrators may write at the moment.
+     * @property {Mute | null} mute The member's mute in this conversation.
+     * @property {number} lastCommit The last commit that changed the conversation when this head was computed.
+     * @property {number} userRev The member's user revision when this head was computed.
+     * @property {readonly SeqRange[]} hidden The messages that the reader deleted for themselves since the cursor of the
+     *   request.
+     */
+    /**
+     * A user's own state in one conversation, with the revisions it was computed at.
+     *
+     * @typedef {object} ReadSummary
+     * @property {Epoch} epoch The log that the sequence numbers belong to.
+     * @property {Seq} readSeq The sequence number up to which nothing is unread; 0 for none.
+     * @property {number} unread
+     * @property {number} mentions
+     * @property {boolean} isMarkedUnread
+     * @property {boolean} isMuted
+     * @property {NotificationLevel | null} notifications
+     * @property {boolean} isPinned
+     * @property {Seq} removedSeq
+     * @property {Seq} seq The newest sequence number that the user could see when this was computed.
+     * @property {number} countedIndex The counted index at `seq`.
+     * @property {number} rev The conversation's newest revision when this was computed.
+     * @property {number} userRev The user revision when this was computed.
+     */
+    /**
+     * Returns the summary of the user's own state in a conversation's head.
+     *
+     * @param {ConversationHead} head
+     * @returns {ReadSummary}
+     */
+    export function readSummaryOf(head: ConversationHead): ReadSummary;
+    /**
+     * A position in one log.
+     *
+     * @typedef {object} EpochPosition
+     * @property {Seq} seq
+     * @property {Epoch} epoch
+     */
+    /**
+     * A change of a user's own state in one conversation, which only that user sees.
+     *
+     * - `read`: the user read everything up to a sequence number. `userRev` is the newest user revision that the device
+     *   knew, so that a later unread marker stays set.
+     * - `markUnread`: the user marked the conversation as unread, until the next read.
+     * - `settings`: the user muted, unmuted, pinned or unpinned the conversation; `null` values don't change.
+     * - `notifications`: the messages that are pushed; `null` for the default.
+     * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the
+     *   newest one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
+     * - `addRecent`: the user returned the conversation to the list.
+     * - `excludeFromNewDevices`: new devices don't load messages up to a position automatically.
+     *
+     * @typedef {{ type: "read", seq: Seq, epoch: Epoch, userRev: number | null }
+     *   | { type: "markUnread" }
+     *   | { type: "settings", isMuted: boolean | null, isPinned: boolean | null }
+     *   | { type: "notifications", level: NotificationLevel | null }
+     *   | { type: "removeRecent", at: EpochPosition | null, excludesFromNewDevices: boolean }
+     *   | { type: "addRecent" }
+     *   | { type: "excludeFromNewDevices", at: EpochPosition | null }} StateChange
+     */
+    /**
+     * The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
+     *
+     * @typedef {"muted" | "notifications" | "pinned" | "mark" | "list" | "roaming"} SettingKind
+     */
+    /**
+     * Returns the kind of setting that a change sets; `null` for a read.
+     *
+     * @param {StateChange} change
+     * @returns {SettingKind | null}
+     */
+    export function settingKind(change: StateChange): SettingKind | null;
+    export function survivesNewEpoch(kind: SettingKind): boolean;
+    export type ConversationID = import("scrollback/model/conversation-id").ConversationID;
+    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
+    export type LogHead = import("scrollback/model/log").LogHead;
+    export type Message = import("scrollback/model/message").Message;
+    export type Seq = import("scrollback/model/seq-range-set").Seq;
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type Epoch = import("scrollback/model/timetoken").Epoch;
+    export type Timetoken = import("scrollback/model/timetoken").Timetoken;
+    /**
+     * The duration of a mute, during which a member may not write in a conversation: its end, or until a moderator revokes
+     * it.
+     */
+    export type Mute = Date | "forever";
+    /**
+     * A conversation in a member's list: the state of its log and the member's own state.
+     */
+    export type ConversationHead = {
+        conversation: ConversationID;
+        /**
+         * The display name, at most 128 bytes of UTF-8.
+         */
+        name: string | null;
+        /**
+         * The URL of the picture, at most 2,048 bytes of UTF-8.
+         */
+        avatar: string | null;
+        state: LogHead;
+        /**
+         * The number of unread messages, without the member's own.
+         */
+        unread: number;
+        /**
+         * The number of unread messages from other users that mention the member.
+         */
+        mentions: number;
+        /**
+         * The sequence number up to which nothing is unread for the member; 0 for none.
+         */
+        readSeq: Seq;
+        /**
+         * The newest sequence number that the peer of a direct conversation has read; 0 for none.
+         */
+        peerReadSeq: Seq;
+        /**
+         * The sequence number through which the peer's devices have stored a direct
+         * conversation, at least `peerReadSeq`; 0 for none.
+         */
+        peerDeliveredSeq: Seq;
+        /**
+         * Whether the member's devices report which messages they have stored.
+         */
+        hasDeliveryReceipts: boolean;
+        /**
+         * The newest message that the member may see.
+         */
+        lastMessage: Message | null;
+        /**
+         * Whether pushes are muted for the member.
+         */
+        isMuted: boolean;
+        /**
+         * The messages that the user wants pushed; `null` if the user set no
+         * level for this conversation.
+         */
+        notifications: NotificationLevel | null;
+        /**
+         * Whether the member pinned the conversation in their list.
+         */
+        isPinned: boolean;
+        /**
+         * Whether the member marked the conversation as unread.
+         */
+        isMarkedUnread: boolean;
+        /**
+         * The newest sequence number when the member removed the conversation from their list; 0 if
+         * they did not.
+         */
+        removedSeq: Seq;
+        /**
+         * The sequence number up to which new devices load nothing automatically.
+         */
+        newDeviceFloor: Seq;
+        /**
+         * The time of the last activity; `null` if the conversation is not in the list.
+         */
+        recentTime: Timetoken | null;
+        /**
+         * Whether the user is still a member.
+         */
+        isMember: boolean;
+        /**
+         * Whether only moderators, owners and administrators may write at the moment.
+         */
+        isFrozen: boolean;
+        /**
+         * The member's mute in this conversation.
+         */
+        mute: Mute | null;
+        /**
+         * The last commit that changed the conversation when this head was computed.
+         */
+        lastCommit: number;
+        /**
+         * The member's user revision when this head was computed.
+         */
+        userRev: number;
+        /**
+         * The messages that the reader deleted for themselves since the cursor of the
+         * request.
+         */
+        hidden: readonly import("scrollback/model/seq-range-set").SeqRange[];
+    };
+    /**
+     * A user's own state in one conversation, with the revisions it was computed at.
+     */
+    export type ReadSummary = {
+        /**
+         * The log that the sequence numbers belong to.
+         */
+        epoch: Epoch;
+        /**
+         * The sequence number up to which nothing is unread; 0 for none.
+         */
+        readSeq: Seq;
+        unread: number;
+        mentions: number;
+        isMarkedUnread: boolean;
+        isMuted: boolean;
+        notifications: NotificationLevel | null;
+        isPinned: boolean;
+        removedSeq: Seq;
+        /**
+         * The newest sequence number that the user could see when this was computed.
+         */
+        seq: Seq;
+        /**
+         * The counted index at `seq`.
+         */
+        countedIndex: number;
+        /**
+         * The conversation's newest revision when this was computed.
+         */
+        rev: number;
+        /**
+         * The user revision when this was computed.
+         */
+        userRev: number;
+    };
+    /**
+     * A position in one log.
+     */
+    export type EpochPosition = {
+        seq: Seq;
+        epoch: Epoch;
+    };
+    /**
+     * A change of a user's own state in one conversation, which only that user sees.
+     *
+     * - `read`: the user read everything up to a sequence number. `userRev` is the newest user revision that the device
+     *   knew, so that a later unread marker stays set.
+     * - `markUnread`: the user marked the conversation as unread, until the next read.
+     * - `settings`: the user muted, unmuted, pinned or unpinned the conversation; `null` values don't change.
+     * - `notifications`: the messages that are pushed; `null` for the default.
+     * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the
+     *   newest one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
+     * - `addRecent`: the user returned the conversation to the list.
+     * - `excludeFromNewDevices`: new devices don't load messages up to a position automatically.
+     */
+    export type StateChange = {
+        type: "read";
+        seq: Seq;
+        epoch: Epoch;
+        userRev: number | null;
+    } | {
+        type: "markUnread";
+    } | {
+        type: "settings";
+        isMuted: boolean | null;
+        isPinned: boolean | null;
+    } | {
+        type: "notifications";
+        level: NotificationLevel | null;
+    } | {
+        type: "removeRecent";
+        at: EpochPosition | null;
+        excludesFromNewDevices: boolean;
+    } | {
+        type: "addRecent";
+    } | {
+        type: "excludeFromNewDevices";
+        at: EpochPosition | null;
+    };
+    /**
+     * The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
+     */
+    export type SettingKind = "muted" | "notifications" | "pinned" | "mark" | "list" | "roaming";
+}
+declare module "scrollback/model/decode" {
+    /**
+     * Returns a value that must be an object.
+     *
+     * @param {unknown} value
+     * @param {string} name The name of the member in the error.
+     * @returns {JSONObject}
+     */
+    export function decodeObject(value: unknown, name: string): JSONObject;
+    /**
+     * Returns the elements of a value that must be a list.
+     *
+     * @template Element
+     * @param {unknown} value
+     * @param {string} name The name of the member in the error.
+     * @param {(element: unknown) => Element} element
+     * @returns {Element[]}
+     */
+    export function decodeList<Element_1>(value: unknown, name: string, element: (element: unknown) => Element_1): Element_1[];
+    /**
+     * Returns a text member.
+     *
+     * @param {JSONObject} json
+     * @param {string} name
+     * @returns {string}
+     */
+    export function decodeText(json: JSONObject, name: string): string;
+    /**
+     * Returns a number that a server assigned or counted, such as a sequence number or a revision.
+     *
+     * @param {JSONObject} json
+     * @param {string} name
+     * @returns {number}
+     * @throws {ScrollbackError} `invalid-parameter` if the number has more than 53 bits.
+     */
+    export function decodeCounter(json: JSONObject, name: string): number;
+    /**
+     * @param {JSONObject} json
+     * @param {string} name
+     */
+    export function decodeDate(json: JSONObject, name: string): Date;
+    /**
+     * Returns a list of pairs of sequence numbers, both inclusive.
+     *
+     * @param {JSONObject} json
+     * @param {string} name
+     * @returns {SeqRangeSet}
+     */
+    export function decodeRanges(json: JSONObject, name: string): SeqRangeSet;
+    /**
+     * @param {JSONObject} json
+     * @returns {MessageAttributes}
+     */
+    export function decodeAttributes(json: JSONObject): MessageAttributes;
+    /**
+     * @param {unknown} value
+     * @returns {Message}
+     */
+    export function decodeMessage(value: unknown): Message;
+    /**
+     * @param {unknown} value
+     * @returns {TransientMessage}
+     */
+    export function decodeTransientMessage(value: unknown): TransientMessage;
+    /**
+     * @param {unknown} value
+     * @returns {MessageAction}
+     */
+    export function decodeAction(value: unknown): MessageAction;
+    /**
+     * @param {JSONObject} json An object with the members of a page, and possibly others.
+     * @returns {LogPage}
+     */
+    export function decodePage(json: JSONObject): LogPage;
+    /**
+     * @param {unknown} value
+     * @returns {LogChange}
+     */
+    export function decodeChange(value: unknown): LogChange;
+    /**
+     * @param {unknown} value
+     * @returns {ConversationHead}
+     */
+    export function decodeHead(value: unknown): ConversationHead;
+    export function optional<Value>(json: JSONObject, name: string, decode: (json: JSONObject, name: string) => Value): Value | null;
+    export function isStoredMessage(json: JSONObject): boolean;
+    export function decodeLogHead(json: JSONObject): LogHead;
+    export function decodeSync(json: JSONObject): LogSync;
+    export function decodeSummary(json: JSONObject): ReadSummary;
+    export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
+    export type Mute = import("scrollback/model/conversation-head").Mute;
+    export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
+    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
+    export type Coverage = import("scrollback/model/log").Coverage;
+    export type LogChange = import("scrollback/model/log").LogChange;
+    export type LogHead = import("scrollback/model/log").LogHead;
+    export type LogPage = import("scrollback/model/log").LogPage;
+    export type LogSync = import("scrollback/model/log").LogSync;
+    export type JSONObject = import("scrollback/model/message-content").JSONObject;
+    export type MessageTraits = import("scrollback/model/message-type").MessageTraits;
+    export type ActionSummary = import("scrollback/model/message").ActionSummary;
+    export type MessageAction = import("scrollback/model/message").MessageAction;
+    export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
+    export type ReplySummary = import("scrollback/model/message").ReplySummary;
+    export type TransientMessage = import("scrollback/model/message").TransientMessage;
+    import { SeqRangeSet } from "scrollback/model/seq-range-set";
+    import { Message } from "scrollback/model/message";
+}
+declare module "scrollback/wire/json" {
+    /**
+     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
+     *
+     * @param {string} text
+     * @returns {unknown}
+     * @throws {SyntaxError} The text is not JSON.
+     */
+    export function parseJSON(text: string): unknown;
+    /**
+     * Writes JSON. A `BigInt` becomes an integer.
+     *
+     * @param {unknown} value
+     * @returns {string}
+     */
+    export function encodeJSON(value: unknown): string;
 }
 declare module "scrollback/store/meta" {
     /** @typedef {import("scrollback/model/errors").Problem} Problem */
@@ -2652,7 +2669,6 @@ declare module "scrollback/store/meta" {
     };
 }
 declare module "scrollback/store/drafts" {
-    /** @typedef {import("scrollback/wire/requests").SyncedDraft} SyncedDraft */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
     /**
      * A text that was not sent.
@@ -2671,12 +2687,6 @@ declare module "scrollback/store/drafts" {
      * @property {number} [pending] The number of the change on this device that the server has not accepted.
      */
     /**
-     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
-     *
-     * @typedef {{type: "list", cursor: string | null, report: number | true | null}
-     *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
-     */
-    /**
      * @param {Transaction} transaction
      * @param {string} conversation
      * @returns {Promise<Draft | null>}
@@ -2691,56 +2701,7 @@ declare module "scrollback/store/drafts" {
      * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
      */
     export function saveDraft(transaction: Transaction, conversation: string, { text, replyTo }: Draft): Promise<boolean>;
-    /**
-     * Returns the next step, or `null` if this device and the server have the same drafts.
-     *
-     * A device without a cursor lists before it sends its first draft: a list without a cursor has no deletions, so a draft
-     * that another device deleted later would be sent again.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<DraftStep | null>}
-     */
-    export function nextDraftStep(transaction: Transaction): Promise<DraftStep | null>;
-    /**
-     * Ends the transmission of a draft, unless the user changed it again in the meantime.
-     *
-     * @param {Transaction} transaction
-     * @param {Extract<DraftStep, {type: "send"}>} sent
-     * @param {number | null} rev The user revision of the change; `null` if the server refused it.
-     */
-    export function draftAccepted(transaction: Transaction, { conversation, version }: Extract<DraftStep, {
-        type: "send";
-    }>, rev: number | null): Promise<void>;
-    /**
-     * Stores a draft of the server, unless this device has a newer one.
-     *
-     * @param {Transaction} transaction
-     * @param {SyncedDraft} synced
-     * @returns {Promise<boolean>} Whether the draft was stored.
-     */
-    export function applyDraft(transaction: Transaction, { conversation, draft, rev }: SyncedDraft): Promise<boolean>;
-    /**
-     * Stores a draft that another device changed at this moment.
-     *
-     * @param {Transaction} transaction
-     * @param {SyncedDraft} synced
-     * @returns {Promise<boolean>} Whether the draft was stored.
-     */
-    export function receiveDraft(transaction: Transaction, synced: SyncedDraft): Promise<boolean>;
-    /**
-     * Stores a page of the server's list.
-     *
-     * @param {Transaction} transaction
-     * @param {import("scrollback/wire/requests").DraftPage} page
-     * @param {Extract<DraftStep, {type: "list"}>} sent The page may lack drafts that were reported after this request.
-     * @returns {Promise<string[]>} The conversations whose draft changed.
-     */
-    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/requests").DraftPage, { report }: Extract<DraftStep, {
-        type: "list";
-    }>): Promise<string[]>;
     export function deleteSentDraft(transaction: Transaction, conversation: string, text: string | null): Promise<boolean>;
-    export function markDraftsBehind(transaction: Transaction): void;
-    export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
     export type Transaction = import("scrollback/store/database").Transaction;
     /**
      * A text that was not sent.
@@ -2766,19 +2727,6 @@ declare module "scrollback/store/drafts" {
          * The number of the change on this device that the server has not accepted.
          */
         pending?: number | undefined;
-    };
-    /**
-     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
-     */
-    export type DraftStep = {
-        type: "list";
-        cursor: string | null;
-        report: number | true | null;
-    } | {
-        type: "send";
-        conversation: string;
-        draft: Draft | null;
-        version: number;
     };
 }
 declare module "scrollback/wire/requests" {
@@ -2891,8 +2839,6 @@ declare module "scrollback/wire/requests" {
         conversation: string;
         id: string;
     }[]): FrameRequest;
-    /** The maximum number of users in a request for profiles or presence. */
-    export const maximumUsers: 100;
     export function listPushDevices(): FrameRequest;
     export function putPushDevice(device: PushDevice): FrameRequest;
     export function dropPushDevice(device: string): FrameRequest;
@@ -3128,21 +3074,6 @@ declare module "scrollback/wire/frames" {
      * @returns {Presence}
      */
     export function decodePresence(value: unknown): Presence;
-    /**
-     * Parses JSON without changing integers: an integer of more than 53 bits becomes a `BigInt`.
-     *
-     * @param {string} text
-     * @returns {unknown}
-     * @throws {SyntaxError} The text is not JSON.
-     */
-    export function parseJSON(text: string): unknown;
-    /**
-     * Writes JSON. A `BigInt` becomes an integer.
-     *
-     * @param {unknown} value
-     * @returns {string}
-     */
-    export function encodeJSON(value: unknown): string;
     export function requestFrame({ type, ...members }: FrameRequest, ref: number): string;
     export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
     export type LogChange = import("scrollback/model/log").LogChange;
@@ -4530,186 +4461,309 @@ declare module "scrollback/store/records" {
     import { ReadState } from "scrollback/sync/read-state";
     import { RecentEntry } from "scrollback/sync/recent-entry";
 }
-declare module "scrollback/store/counts" {
-    /** @typedef {import("scrollback/model/message").Message} Message */
-    /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
-    /** @typedef {import("scrollback/sync/log-edit").LogEdit} LogEdit */
-    /** @typedef {import("scrollback/sync/log-state").LogState} LogState */
-    /** @typedef {import("scrollback/sync/read-state").RangeCounts} RangeCounts */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /** @typedef {import("scrollback/store/log").LogInput} LogInput */
-    /** @typedef {import("scrollback/store/log").OpenLog} OpenLog */
-    /** @typedef {import("scrollback/store/log").Replacement} Replacement */
-    /** @typedef {import("scrollback/store/records").OpenConversation} OpenConversation */
+declare module "scrollback/store/recents" {
     /**
-     * Updates the counts for an input, except for the advance of the head, which is counted at the end of the transaction.
+     * Returns a conversation's entry, or `null` if it is not in the list.
      *
      * @param {Transaction} transaction
-     * @param {string} user
-     * @param {{input: LogInput, edits: LogEdit[], replaced: Replacement[], before: LogState | null}} change
-     * @param {OpenLog} log
+     * @param {string} id
      */
-    export function updateCounts(transaction: Transaction, user: string, { input, edits, replaced, before }: {
-        input: LogInput;
-        edits: LogEdit[];
-        replaced: Replacement[];
-        before: LogState | null;
-    }, log: OpenLog): Promise<void>;
-    /**
-     * Updates the counts to the log's state at the end of the transaction.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {OpenLog} log
-     * @returns {Promise<boolean>} Whether the counts must be fetched from the server.
-     */
-    export function finishCounts(transaction: Transaction, user: string, log: OpenLog): Promise<boolean>;
-    /**
-     * Advances the counts to the current state of the log.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {OpenConversation} conversation
-     */
-    export function countToLog(transaction: Transaction, user: string, conversation: OpenConversation): Promise<void>;
+    export function recent(transaction: Transaction, id: string): Promise<RecentConversation | null>;
+    /** The beginning of the list as one screen reads it: completely at first, and then only what changed. */
+    export class RecentsReader {
+        /** @param {number} limit */
+        constructor(limit: number);
+        /** The list: pinned conversations first, then by the time of the last message. */
+        get conversations(): RecentConversation[];
+        /** @returns {UnreadTotals} */
+        get totals(): UnreadTotals;
+        /**
+         * @param {Transaction} transaction
+         * @param {ReadonlySet<string> | null} changes The conversations that changed since the last read; `null` for all. A
+         *   read after one that failed must have `null`.
+         */
+        read(transaction: Transaction, changes: ReadonlySet<string> | null): Promise<void>;
+        #private;
+    }
+    export type Mute = import("scrollback/model/conversation-head").Mute;
+    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
     export type Message = import("scrollback/model/message").Message;
-    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
-    export type LogEdit = import("scrollback/sync/log-edit").LogEdit;
-    export type LogState = import("scrollback/sync/log-state").LogState;
-    export type RangeCounts = import("scrollback/sync/read-state").RangeCounts;
     export type Transaction = import("scrollback/store/database").Transaction;
-    export type LogInput = import("scrollback/store/log").LogInput;
-    export type OpenLog = import("scrollback/store/log").OpenLog;
-    export type Replacement = import("scrollback/store/log").Replacement;
-    export type OpenConversation = import("scrollback/store/records").OpenConversation;
-}
-declare module "scrollback/store/settings" {
-    /**
-     * Returns the unconfirmed settings of a conversation.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     * @returns {Promise<Map<SettingKind, StateChange>>}
-     */
-    export function pendingSettings(transaction: Transaction, id: string): Promise<Map<SettingKind, StateChange>>;
-    /**
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @param {Map<SettingKind, StateChange>} changes
-     */
-    export function savePendingSettings(transaction: Transaction, conversation: string, changes: Map<SettingKind, StateChange>): void;
-    /**
-     * Returns the unconfirmed settings to send, at most one for each conversation; the others follow it. The settings of a
-     * conversation wait for its read.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<PendingSetting[]>}
-     */
-    export function settingsToSend(transaction: Transaction): Promise<PendingSetting[]>;
-    /**
-     * Returns the reads that the server has not confirmed.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<ReadMark[]>}
-     */
-    export function readsToSend(transaction: Transaction): Promise<ReadMark[]>;
-    /**
-     * Applies a setting, and records that it must be sent to the server.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     * @param {StateChange} change
-     * @returns {Promise<boolean>} Whether it changed anything.
-     */
-    export function applySetting(transaction: Transaction, id: string, change: StateChange): Promise<boolean>;
-    /**
-     * Removes a conversation from the list until its next message.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     * @returns {Promise<boolean>} Whether the server must receive it.
-     */
-    export function removeRecent(transaction: Transaction, id: string): Promise<boolean>;
-    /**
-     * Deletes a setting that the server accepted or rejected, unless it was changed again in the meantime.
-     *
-     * @param {Transaction} transaction
-     * @param {PendingSetting} setting
-     */
-    export function removePendingSetting(transaction: Transaction, { conversation, kind, change }: PendingSetting): Promise<void>;
-    /**
-     * Marks all messages up to a sequence number as read. The server is notified later.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {string} id
-     * @param {number | null} seq `null` for the newest message.
-     * @returns {Promise<boolean>} Whether anything changed that the server must receive.
-     */
-    export function markRead(transaction: Transaction, user: string, id: string, seq: number | null): Promise<boolean>;
-    /**
-     * Deletes an unconfirmed read that the server rejected, unless the user has read more since or the log is a new one.
-     *
-     * @param {Transaction} transaction
-     * @param {ReadMark} mark
-     */
-    export function dropPendingRead(transaction: Transaction, { conversation: id, seq, epoch }: ReadMark): Promise<void>;
-    /**
-     * Applies the server's view of the user's own state.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {string} id
-     * @param {ReadSummary} summary
-     * @param {"read" | "setting" | null} answers The kind of request that the summary answers, if any.
-     * @returns {Promise<boolean>} Whether the head must be fetched: the log is unknown, the counts are not exact, or an
-     *   unsent local change hid a newer state from an outdated answer.
-     */
-    export function applySummary(transaction: Transaction, user: string, id: string, summary: ReadSummary, answers?: "read" | "setting" | null): Promise<boolean>;
-    /**
-     * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
-     * covers.
-     *
-     * @param {Transaction} transaction
-     * @param {number} limit
-     * @returns {Promise<DeliveryMark[]>}
-     */
-    export function dueDeliveries(transaction: Transaction, limit: number): Promise<DeliveryMark[]>;
-    /**
-     * Returns the newest stored message of another user in a range.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {string} id
-     * @param {import("scrollback/model/seq-range-set").SeqRange} range
-     * @returns {Promise<number | null>}
-     */
-    export function newestOfOthers(transaction: Transaction, user: string, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange): Promise<number | null>;
-    /**
-     * Records that the server knows positions of this device, as deliveries or as reads.
-     *
-     * @param {Transaction} transaction
-     * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
-     */
-    export function saveReported(transaction: Transaction, marks: readonly {
-        conversation: string;
-        seq: number;
-        epoch: string;
-    }[]): Promise<void>;
-    export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
-    export type SettingKind = import("scrollback/model/conversation-head").SettingKind;
-    export type StateChange = import("scrollback/model/conversation-head").StateChange;
-    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
-    export type ReadMark = import("scrollback/wire/requests").ReadMark;
-    export type Transaction = import("scrollback/store/database").Transaction;
+    export type Draft = import("scrollback/store/drafts").Draft;
     export type ConversationRow = import("scrollback/store/records").ConversationRow;
     /**
-     * A setting that the server has not confirmed.
+     * A conversation in the list of recent conversations.
      */
-    export type PendingSetting = {
-        conversation: string;
-        kind: SettingKind;
-        change: StateChange;
+    export type RecentConversation = {
+        id: string;
+        name: string | null;
+        avatar: string | null;
+        lastMessage: Message | null;
+        /**
+         * The number of unread messages; 0 if the user is not a member.
+         */
+        unread: number;
+        /**
+         * The number of unread messages that mention the user.
+         */
+        mentions: number;
+        isMuted: boolean;
+        notifications: NotificationLevel | null;
+        isPinned: boolean;
+        isMarkedUnread: boolean;
+        isMember: boolean;
+        isFrozen: boolean;
+        mute: Mute | null;
+        /**
+         * The newest sequence number that the peer of a direct conversation has read.
+         */
+        peerReadSeq: number;
+        /**
+         * The sequence number through which the peer's devices have received a direct
+         * conversation, at least `peerReadSeq`.
+         */
+        peerDeliveredSeq: number;
+        draft: Draft | null;
+    };
+    /**
+     * An entry of the list, and its position.
+     */
+    export type ListedConversation = {
+        position: [number, string, string];
+        entry: RecentConversation;
+    };
+    /**
+     * The unread messages of the conversations in the list, without muted ones, and the mentions in all of them.
+     */
+    export type UnreadTotals = {
+        unread: number;
+        mentions: number;
+    };
+}
+declare module "scrollback/store/checkpoint" {
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /**
+     * The newest checkpoint that the server sent, until it is stored.
+     *
+     * The driver notes the checkpoint of a frame before it handles the frame. Every transaction stores the noted
+     * checkpoint, so that a stored checkpoint covers everything in the store.
+     */
+    export class NotedCheckpoint {
+        /**
+         * Starts with the checkpoints of another connection.
+         *
+         * @param {string | null} lineage
+         */
+        connected(lineage: string | null): void;
+        /**
+         * Notes the checkpoint of a frame; frames can arrive in another order than their commits.
+         *
+         * @param {string} checkpoint
+         */
+        note(checkpoint: string): void;
+        /**
+         * Stores the checkpoint in a transaction.
+         *
+         * @param {Transaction} transaction
+         * @returns {() => void} A function to call after the commit.
+         */
+        store(transaction: Transaction): () => void;
+        #private;
+    }
+    export type Transaction = import("scrollback/store/database").Transaction;
+}
+declare module "scrollback/store/store" {
+    /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
+    /** @typedef {import("scrollback/store/database").StoreName} StoreName */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /**
+     * Data that the browser deleted: the number of messages and changes that were not sent.
+     *
+     * @typedef {{unsent: number}} StorageLoss
+     */
+    /**
+     * What a store belongs to: a user, a server, and a name if the browser has several stores of them.
+     *
+     * @typedef {{user: string, server: string, store: string | null}} StoreOwner
+     */
+    /**
+     * The local store of one user of one server in one browser: messages, gaps, the outbox, read state.
+     *
+     * The state machines apply every update to a log inside the transaction that saves the result. Rows, gaps and cursor
+     * therefore stay consistent, even if the page closes at any moment.
+     */
+    export class Store {
+        /**
+         * Opens the store, and creates it if it does not exist.
+         *
+         * @param {StoreOwner} owner
+         * @param {(error: ScrollbackError) => void} failed Called if the browser closes the store.
+         * @returns {Promise<{store: Store, device: string, loss: StorageLoss | null}>}
+         * @throws {ScrollbackError} `local-storage`
+         */
+        static open(owner: StoreOwner, failed: (error: ScrollbackError) => void): Promise<{
+            store: Store;
+            device: string;
+            loss: StorageLoss | null;
+        }>;
+        /**
+         * The name of the database, the lock and the channel of a client. A store belongs to one user and one server.
+         *
+         * @param {StoreOwner} owner
+         */
+        static nameOf({ user, server, store }: StoreOwner): string;
+        /**
+         * Deletes the store and its data.
+         *
+         * @param {StoreOwner} owner
+         */
+        static delete(owner: StoreOwner): Promise<void>;
+        /**
+         * @param {string} name
+         * @param {Database} database
+         */
+        constructor(name: string, database: Database);
+        checkpoint: NotedCheckpoint;
+        /** Called after each committed transaction. @type {() => void} */
+        committed: () => void;
+        /**
+         * Reads from one snapshot.
+         *
+         * @template Result
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
+         * @returns {Promise<Result>}
+         */
+        read<Result>(body: (transaction: Transaction) => Result | Promise<Result>, stores?: import("scrollback/store/database").StoreName[] | undefined): Promise<Result>;
+        /**
+         * Runs `body` in one transaction, which also stores the noted checkpoint.
+         *
+         * @template Result
+         * @param {(transaction: Transaction) => Promise<Result> | Result} body
+         * @param {{changesOutbox?: boolean, stores?: StoreName[]}} [options] `changesOutbox` must be set if the number of
+         *   queued requests can change. `stores` are the object stores that `body` uses; by default all.
+         * @returns {Promise<Result>}
+         */
+        write<Result_1>(body: (transaction: Transaction) => Result_1 | Promise<Result_1>, { changesOutbox, stores }?: {
+            changesOutbox?: boolean | undefined;
+            stores?: import("scrollback/store/database").StoreName[] | undefined;
+        } | undefined): Promise<Result_1>;
+        /** Waits until all committed transactions are on the disk, so that they survive a crash of the system. */
+        flush(): Promise<void>;
+        close(): void;
+        #private;
+    }
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
+    export type StoreName = import("scrollback/store/database").StoreName;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    /**
+     * Data that the browser deleted: the number of messages and changes that were not sent.
+     */
+    export type StorageLoss = {
+        unsent: number;
+    };
+    /**
+     * What a store belongs to: a user, a server, and a name if the browser has several stores of them.
+     */
+    export type StoreOwner = {
+        user: string;
+        server: string;
+        store: string | null;
+    };
+    import { NotedCheckpoint } from "scrollback/store/checkpoint";
+    import { Database } from "scrollback/store/database";
+}
+declare module "scrollback/store/history" {
+    /**
+     * A position in the local log: the newest sequence number that is older than a point, and the oldest that is newer.
+     *
+     * @typedef {{newestOlder: number, oldestNewer: number}} LocalPosition
+     */
+    /**
+     * Returns the stored messages of a range, the oldest first.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     * @param {SeqRange} range
+     * @param {number} [limit]
+     * @returns {Promise<Message[]>}
+     */
+    export function messagesIn(transaction: Transaction, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange, limit?: number | undefined): Promise<Message[]>;
+    /**
+     * Returns a stored message.
+     *
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @param {string} id
+     * @returns {Promise<Message | null>}
+     */
+    export function messageWithID(transaction: Transaction, conversation: string, id: string): Promise<Message | null>;
+    /**
+     * Finds a point in the stored messages.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {HistoryPoint} point
+     * @param {OpenConversation} conversation
+     * @returns {Promise<LocalPosition | null>} `null` if only the server knows its position.
+     */
+    export function locate(transaction: Transaction, user: string, point: HistoryPoint, { id, log, read }: OpenConversation): Promise<LocalPosition | null>;
+    /**
+     * Returns the point to request from the server if the device can't find a point. The server may not have received the
+     * latest read of this device yet, so that its first unread message would be older.
+     *
+     * @param {HistoryPoint} point
+     * @param {OpenConversation} conversation
+     * @returns {HistoryPoint}
+     */
+    export function pointToRequest(point: HistoryPoint, { log, read }: OpenConversation): HistoryPoint;
+    /**
+     * Reads the messages of an unfiltered query from the store.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {HistoryQuery} query
+     * @param {OpenConversation} conversation
+     * @returns {Promise<LocalRun>}
+     */
+    export function localRun(transaction: Transaction, user: string, query: HistoryQuery, conversation: OpenConversation): Promise<LocalRun>;
+    /**
+     * A position in the local log: the newest sequence number that is older than a point, and the oldest that is newer.
+     */
+    export type LocalPosition = {
+        newestOlder: number;
+        oldestNewer: number;
+    };
+    export type Message = import("scrollback/model/message").Message;
+    export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type LogState = import("scrollback/sync/log-state").LogState;
+    export type HistoryPoint = import("scrollback/wire/requests").HistoryPoint;
+    export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type OpenConversation = import("scrollback/store/records").OpenConversation;
+    /**
+     * A range of messages read from the store, the oldest first, and the gap that interrupts it, if any.
+     */
+    export type LocalRun = {
+        messages: Message[];
+        gap: import("scrollback/model/seq-range-set").SeqRange | null;
+        /**
+         * The page that fills the gap, or that contains a point that only the server
+         * knows.
+         */
+        request: HistoryQuery | null;
+        /**
+         * The first sequence number below the run; `null` at the end of the log.
+         */
+        older: number | null;
+        /**
+         * The first sequence number above the run; `null` at the end of the log.
+         */
+        newer: number | null;
+        /**
+         * A point whose position only the server knows.
+         */
+        unknownPoint: HistoryPoint | null;
     };
 }
 declare module "scrollback/store/entry" {
@@ -4923,419 +4977,186 @@ declare module "scrollback/store/log" {
     };
     import { OpenConversation } from "scrollback/store/records";
 }
-declare module "scrollback/store/threads" {
-    /**
-     * Returns the stored threads of a conversation with the queued changes, those with the newest reply first.
-     *
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @returns {Promise<MessageThread[]>}
-     */
-    export function threadsIn(transaction: Transaction, conversation: string): Promise<MessageThread[]>;
-    /**
-     * Stores a page of the server, and deletes the stored threads that should be in it but are not.
-     *
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @param {{threads: MessageThread[], cursor: string | null}} page
-     * @param {string | null} before The cursor of the request.
-     */
-    export function saveThreads(transaction: Transaction, conversation: string, { threads, cursor }: {
-        threads: MessageThread[];
-        cursor: string | null;
-    }, before: string | null): Promise<void>;
-    /**
-     * Stores the user's state in a thread that was listed before.
-     *
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @param {ThreadState} state
-     */
-    export function saveThreadState(transaction: Transaction, conversation: string, state: ThreadState): Promise<void>;
-    export function deleteThreads(transaction: Transaction, conversation: string): void;
-    export type MessageThread = import("scrollback/wire/requests").MessageThread;
-    export type ThreadState = import("scrollback/wire/requests").ThreadState;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    export type ThreadChange = import("scrollback/store/outbox").ThreadChange;
-}
-declare module "scrollback/store/recents" {
-    /**
-     * Returns a conversation's entry, or `null` if it is not in the list.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     */
-    export function recent(transaction: Transaction, id: string): Promise<RecentConversation | null>;
-    /**
-     * Returns the log positions of all conversations that an earlier connection left behind.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<LogPosition[]>}
-     */
-    export function positionsBehind(transaction: Transaction): Promise<LogPosition[]>;
-    /**
-     * Returns conversations whose counts only the server can correct, except those that wait for an answer.
-     *
-     * Channels are included because the server does not send missed channel messages on its own.
-     *
-     * @param {Transaction} transaction
-     * @returns {Promise<string[]>}
-     */
-    export function uncertainConversations(transaction: Transaction): Promise<string[]>;
-    /**
-     * Deletes a conversation from the store. Queued messages stay, and the server will reject them.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     */
-    export function deleteConversation(transaction: Transaction, id: string): void;
-    /**
-     * Deletes a conversation that the server does not know, which an answer from before its deletion restored.
-     *
-     * Conversations without a known log and conversations with queued messages stay.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     */
-    export function deleteIfGone(transaction: Transaction, id: string): Promise<void>;
-    /** The beginning of the list as one screen reads it: completely at first, and then only what changed. */
-    export class RecentsReader {
-        /** @param {number} limit */
-        constructor(limit: number);
-        /** The list: pinned conversations first, then by the time of the last message. */
-        get conversations(): RecentConversation[];
-        /** @returns {UnreadTotals} */
-        get totals(): UnreadTotals;
-        /**
-         * @param {Transaction} transaction
-         * @param {ReadonlySet<string> | null} changes The conversations that changed since the last read; `null` for all. A
-         *   read after one that failed must have `null`.
-         */
-        read(transaction: Transaction, changes: ReadonlySet<string> | null): Promise<void>;
-        #private;
-    }
-    export function storeHeads(transaction: Transaction, user: string, heads: readonly ConversationHead[]): Promise<import("scrollback/store/log").LogOutcome[]>;
-    export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
-    export type Mute = import("scrollback/model/conversation-head").Mute;
-    export type NotificationLevel = import("scrollback/model/conversation-kind").NotificationLevel;
-    export type LogPosition = import("scrollback/model/log").LogPosition;
-    export type Message = import("scrollback/model/message").Message;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    export type Draft = import("scrollback/store/drafts").Draft;
-    export type ConversationRow = import("scrollback/store/records").ConversationRow;
-    /**
-     * A conversation in the list of recent conversations.
-     */
-    export type RecentConversation = {
-        id: string;
-        name: string | null;
-        avatar: string | null;
-        lastMessage: Message | null;
-        /**
-         * The number of unread messages; 0 if the user is not a member.
-         */
-        unread: number;
-        /**
-         * The number of unread messages that mention the user.
-         */
-        mentions: number;
-        isMuted: boolean;
-        notifications: NotificationLevel | null;
-        isPinned: boolean;
-        isMarkedUnread: boolean;
-        isMember: boolean;
-        isFrozen: boolean;
-        mute: Mute | null;
-        /**
-         * The newest sequence number that the peer of a direct conversation has read.
-         */
-        peerReadSeq: number;
-        /**
-         * The sequence number through which the peer's devices have received a direct
-         * conversation, at least `peerReadSeq`.
-         */
-        peerDeliveredSeq: number;
-        draft: Draft | null;
-    };
-    /**
-     * An entry of the list, and its position.
-     */
-    export type ListedConversation = {
-        position: [number, string, string];
-        entry: RecentConversation;
-    };
-    /**
-     * The unread messages of the conversations in the list, without muted ones, and the mentions in all of them.
-     */
-    export type UnreadTotals = {
-        unread: number;
-        mentions: number;
-    };
-}
-declare module "scrollback/store/checkpoint" {
-    /**
-     * Prepares for a new sync because the server's store went back to an earlier state.
-     *
-     * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
-     * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
-     * function can be called repeatedly.
-     *
-     * @param {Transaction} transaction
-     * @param {string} user
-     * @param {string} lostAfter The timetoken after which messages may be lost.
-     */
-    export function adoptRollback(transaction: Transaction, user: string, lostAfter: string): Promise<void>;
-    /**
-     * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
-     * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
-     * afterwards.
-     *
-     * @param {Transaction} transaction
-     * @param {number} limit The maximum number of messages.
-     */
-    export function unconfirmed(transaction: Transaction, limit: number): Promise<{
-        conversations: string[];
-        messages: {
-            id: string;
-            conversation: string;
-        }[];
-    }>;
-    /**
-     * Removes a message from the outbox that the server still has, or queues one that it lost.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     * @param {boolean} isKnown Whether the server has the message.
-     * @param {number} now
-     * @returns {Promise<OutboxItem | null>} The item to queue.
-     */
-    export function confirm(transaction: Transaction, id: string, isKnown: boolean, now: number): Promise<OutboxItem | null>;
-    /** @typedef {import("scrollback/sync/outbox-item").OutboxItem} OutboxItem */
+declare module "scrollback/store/counts" {
+    /** @typedef {import("scrollback/model/message").Message} Message */
+    /** @typedef {import("scrollback/model/seq-range-set").SeqRange} SeqRange */
+    /** @typedef {import("scrollback/sync/log-edit").LogEdit} LogEdit */
+    /** @typedef {import("scrollback/sync/log-state").LogState} LogState */
+    /** @typedef {import("scrollback/sync/read-state").RangeCounts} RangeCounts */
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /** @typedef {import("scrollback/store/log").LogInput} LogInput */
+    /** @typedef {import("scrollback/store/log").OpenLog} OpenLog */
+    /** @typedef {import("scrollback/store/log").Replacement} Replacement */
+    /** @typedef {import("scrollback/store/records").OpenConversation} OpenConversation */
     /**
-     * The newest checkpoint that the server sent, until it is stored.
-     *
-     * The driver notes the checkpoint of a frame before it handles the frame. Every transaction stores the noted
-     * checkpoint, so that a stored checkpoint covers everything in the store.
-     */
-    export class NotedCheckpoint {
-        /**
-         * Starts with the checkpoints of another connection.
-         *
-         * @param {string | null} lineage
-         */
-        connected(lineage: string | null): void;
-        /**
-         * Notes the checkpoint of a frame; frames can arrive in another order than their commits.
-         *
-         * @param {string} checkpoint
-         */
-        note(checkpoint: string): void;
-        /**
-         * Stores the checkpoint in a transaction.
-         *
-         * @param {Transaction} transaction
-         * @returns {() => void} A function to call after the commit.
-         */
-        store(transaction: Transaction): () => void;
-        #private;
-    }
-    export function isRecovered(transaction: Transaction): Promise<boolean>;
-    export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
-    export type Transaction = import("scrollback/store/database").Transaction;
-}
-declare module "scrollback/store/store" {
-    /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
-    /** @typedef {import("scrollback/store/database").StoreName} StoreName */
-    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
-    /**
-     * Data that the browser deleted: the number of messages and changes that were not sent.
-     *
-     * @typedef {{unsent: number}} StorageLoss
-     */
-    /**
-     * What a store belongs to: a user, a server, and a name if the browser has several stores of them.
-     *
-     * @typedef {{user: string, server: string, store: string | null}} StoreOwner
-     */
-    /**
-     * The local store of one user of one server in one browser: messages, gaps, the outbox, read state.
-     *
-     * The state machines apply every update to a log inside the transaction that saves the result. Rows, gaps and cursor
-     * therefore stay consistent, even if the page closes at any moment.
-     */
-    export class Store {
-        /**
-         * Opens the store, and creates it if it does not exist.
-         *
-         * @param {StoreOwner} owner
-         * @param {(error: ScrollbackError) => void} failed Called if the browser closes the store.
-         * @returns {Promise<{store: Store, device: string, loss: StorageLoss | null}>}
-         * @throws {ScrollbackError} `local-storage`
-         */
-        static open(owner: StoreOwner, failed: (error: ScrollbackError) => void): Promise<{
-            store: Store;
-            device: string;
-            loss: StorageLoss | null;
-        }>;
-        /**
-         * The name of the database, the lock and the channel of a client. A store belongs to one user and one server.
-         *
-         * @param {StoreOwner} owner
-         */
-        static nameOf({ user, server, store }: StoreOwner): string;
-        /**
-         * Deletes the store and its data.
-         *
-         * @param {StoreOwner} owner
-         */
-        static delete(owner: StoreOwner): Promise<void>;
-        /**
-         * @param {string} name
-         * @param {Database} database
-         */
-        constructor(name: string, database: Database);
-        checkpoint: NotedCheckpoint;
-        /** Called after each committed transaction. @type {() => void} */
-        committed: () => void;
-        /**
-         * Reads from one snapshot.
-         *
-         * @template Result
-         * @param {(transaction: Transaction) => Promise<Result> | Result} body
-         * @param {StoreName[]} [stores] The object stores that `body` uses; by default all.
-         * @returns {Promise<Result>}
-         */
-        read<Result>(body: (transaction: Transaction) => Result | Promise<Result>, stores?: import("scrollback/store/database").StoreName[] | undefined): Promise<Result>;
-        /**
-         * Runs `body` in one transaction, which also stores the noted checkpoint.
-         *
-         * @template Result
-         * @param {(transaction: Transaction) => Promise<Result> | Result} body
-         * @param {{changesOutbox?: boolean, stores?: StoreName[]}} [options] `changesOutbox` must be set if the number of
-         *   queued requests can change. `stores` are the object stores that `body` uses; by default all.
-         * @returns {Promise<Result>}
-         */
-        write<Result_1>(body: (transaction: Transaction) => Result_1 | Promise<Result_1>, { changesOutbox, stores }?: {
-            changesOutbox?: boolean | undefined;
-            stores?: import("scrollback/store/database").StoreName[] | undefined;
-        } | undefined): Promise<Result_1>;
-        /** Waits until all committed transactions are on the disk, so that they survive a crash of the system. */
-        flush(): Promise<void>;
-        close(): void;
-        #private;
-    }
-    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
-    export type StoreName = import("scrollback/store/database").StoreName;
-    export type Transaction = import("scrollback/store/database").Transaction;
-    /**
-     * Data that the browser deleted: the number of messages and changes that were not sent.
-     */
-    export type StorageLoss = {
-        unsent: number;
-    };
-    /**
-     * What a store belongs to: a user, a server, and a name if the browser has several stores of them.
-     */
-    export type StoreOwner = {
-        user: string;
-        server: string;
-        store: string | null;
-    };
-    import { NotedCheckpoint } from "scrollback/store/checkpoint";
-    import { Database } from "scrollback/store/database";
-}
-declare module "scrollback/store/history" {
-    /**
-     * A position in the local log: the newest sequence number that is older than a point, and the oldest that is newer.
-     *
-     * @typedef {{newestOlder: number, oldestNewer: number}} LocalPosition
-     */
-    /**
-     * Returns the stored messages of a range, the oldest first.
-     *
-     * @param {Transaction} transaction
-     * @param {string} id
-     * @param {SeqRange} range
-     * @param {number} [limit]
-     * @returns {Promise<Message[]>}
-     */
-    export function messagesIn(transaction: Transaction, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange, limit?: number | undefined): Promise<Message[]>;
-    /**
-     * Returns a stored message.
-     *
-     * @param {Transaction} transaction
-     * @param {string} conversation
-     * @param {string} id
-     * @returns {Promise<Message | null>}
-     */
-    export function messageWithID(transaction: Transaction, conversation: string, id: string): Promise<Message | null>;
-    /**
-     * Finds a point in the stored messages.
+     * Updates the counts for an input, except for the advance of the head, which is counted at the end of the transaction.
      *
      * @param {Transaction} transaction
      * @param {string} user
-     * @param {HistoryPoint} point
-     * @param {OpenConversation} conversation
-     * @returns {Promise<LocalPosition | null>} `null` if only the server knows its position.
+     * @param {{input: LogInput, edits: LogEdit[], replaced: Replacement[], before: LogState | null}} change
+     * @param {OpenLog} log
      */
-    export function locate(transaction: Transaction, user: string, point: HistoryPoint, { id, log, read }: OpenConversation): Promise<LocalPosition | null>;
+    export function updateCounts(transaction: Transaction, user: string, { input, edits, replaced, before }: {
+        input: LogInput;
+        edits: LogEdit[];
+        replaced: Replacement[];
+        before: LogState | null;
+    }, log: OpenLog): Promise<void>;
     /**
-     * Returns the point to request from the server if the device can't find a point. The server may not have received the
-     * latest read of this device yet, so that its first unread message would be older.
-     *
-     * @param {HistoryPoint} point
-     * @param {OpenConversation} conversation
-     * @returns {HistoryPoint}
-     */
-    export function pointToRequest(point: HistoryPoint, { log, read }: OpenConversation): HistoryPoint;
-    /**
-     * Reads the messages of an unfiltered query from the store.
+     * Updates the counts to the log's state at the end of the transaction.
      *
      * @param {Transaction} transaction
      * @param {string} user
-     * @param {HistoryQuery} query
-     * @param {OpenConversation} conversation
-     * @returns {Promise<LocalRun>}
+     * @param {OpenLog} log
+     * @returns {Promise<boolean>} Whether the counts must be fetched from the server.
      */
-    export function localRun(transaction: Transaction, user: string, query: HistoryQuery, conversation: OpenConversation): Promise<LocalRun>;
+    export function finishCounts(transaction: Transaction, user: string, log: OpenLog): Promise<boolean>;
     /**
-     * A position in the local log: the newest sequence number that is older than a point, and the oldest that is newer.
+     * Advances the counts to the current state of the log.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {OpenConversation} conversation
      */
-    export type LocalPosition = {
-        newestOlder: number;
-        oldestNewer: number;
-    };
+    export function countToLog(transaction: Transaction, user: string, conversation: OpenConversation): Promise<void>;
     export type Message = import("scrollback/model/message").Message;
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;
+    export type LogEdit = import("scrollback/sync/log-edit").LogEdit;
     export type LogState = import("scrollback/sync/log-state").LogState;
-    export type HistoryPoint = import("scrollback/wire/requests").HistoryPoint;
-    export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
+    export type RangeCounts = import("scrollback/sync/read-state").RangeCounts;
     export type Transaction = import("scrollback/store/database").Transaction;
+    export type LogInput = import("scrollback/store/log").LogInput;
+    export type OpenLog = import("scrollback/store/log").OpenLog;
+    export type Replacement = import("scrollback/store/log").Replacement;
     export type OpenConversation = import("scrollback/store/records").OpenConversation;
+}
+declare module "scrollback/store/settings" {
     /**
-     * A range of messages read from the store, the oldest first, and the gap that interrupts it, if any.
+     * Returns the unconfirmed settings of a conversation.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     * @returns {Promise<Map<SettingKind, StateChange>>}
      */
-    export type LocalRun = {
-        messages: Message[];
-        gap: import("scrollback/model/seq-range-set").SeqRange | null;
-        /**
-         * The page that fills the gap, or that contains a point that only the server
-         * knows.
-         */
-        request: HistoryQuery | null;
-        /**
-         * The first sequence number below the run; `null` at the end of the log.
-         */
-        older: number | null;
-        /**
-         * The first sequence number above the run; `null` at the end of the log.
-         */
-        newer: number | null;
-        /**
-         * A point whose position only the server knows.
-         */
-        unknownPoint: HistoryPoint | null;
+    export function pendingSettings(transaction: Transaction, id: string): Promise<Map<SettingKind, StateChange>>;
+    /**
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @param {Map<SettingKind, StateChange>} changes
+     */
+    export function savePendingSettings(transaction: Transaction, conversation: string, changes: Map<SettingKind, StateChange>): void;
+    /**
+     * Returns the unconfirmed settings to send, at most one for each conversation; the others follow it. The settings of a
+     * conversation wait for its read.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<PendingSetting[]>}
+     */
+    export function settingsToSend(transaction: Transaction): Promise<PendingSetting[]>;
+    /**
+     * Returns the reads that the server has not confirmed.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<ReadMark[]>}
+     */
+    export function readsToSend(transaction: Transaction): Promise<ReadMark[]>;
+    /**
+     * Applies a setting, and records that it must be sent to the server.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     * @param {StateChange} change
+     * @returns {Promise<boolean>} Whether it changed anything.
+     */
+    export function applySetting(transaction: Transaction, id: string, change: StateChange): Promise<boolean>;
+    /**
+     * Removes a conversation from the list until its next message.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     * @returns {Promise<boolean>} Whether the server must receive it.
+     */
+    export function removeRecent(transaction: Transaction, id: string): Promise<boolean>;
+    /**
+     * Deletes a setting that the server accepted or rejected, unless it was changed again in the meantime.
+     *
+     * @param {Transaction} transaction
+     * @param {PendingSetting} setting
+     */
+    export function removePendingSetting(transaction: Transaction, { conversation, kind, change }: PendingSetting): Promise<void>;
+    /**
+     * Marks all messages up to a sequence number as read. The server is notified later.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} id
+     * @param {number | null} seq `null` for the newest message.
+     * @returns {Promise<boolean>} Whether anything changed that the server must receive.
+     */
+    export function markRead(transaction: Transaction, user: string, id: string, seq: number | null): Promise<boolean>;
+    /**
+     * Deletes an unconfirmed read that the server rejected, unless the user has read more since or the log is a new one.
+     *
+     * @param {Transaction} transaction
+     * @param {ReadMark} mark
+     */
+    export function dropPendingRead(transaction: Transaction, { conversation: id, seq, epoch }: ReadMark): Promise<void>;
+    /**
+     * Applies the server's view of the user's own state.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} id
+     * @param {ReadSummary} summary
+     * @param {"read" | "setting" | null} answers The kind of request that the summary answers, if any.
+     * @returns {Promise<boolean>} Whether the head must be fetched: the log is unknown, the counts are not exact, or an
+     *   unsent local change hid a newer state from an outdated answer.
+     */
+    export function applySummary(transaction: Transaction, user: string, id: string, summary: ReadSummary, answers?: "read" | "setting" | null): Promise<boolean>;
+    /**
+     * Returns the positions that this device must report. A read that is still to be sent reports the messages that it
+     * covers.
+     *
+     * @param {Transaction} transaction
+     * @param {number} limit
+     * @returns {Promise<DeliveryMark[]>}
+     */
+    export function dueDeliveries(transaction: Transaction, limit: number): Promise<DeliveryMark[]>;
+    /**
+     * Returns the newest stored message of another user in a range.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} id
+     * @param {import("scrollback/model/seq-range-set").SeqRange} range
+     * @returns {Promise<number | null>}
+     */
+    export function newestOfOthers(transaction: Transaction, user: string, id: string, [lower, upper]: import("scrollback/model/seq-range-set").SeqRange): Promise<number | null>;
+    /**
+     * Records that the server knows positions of this device, as deliveries or as reads.
+     *
+     * @param {Transaction} transaction
+     * @param {readonly {conversation: string, seq: number, epoch: string}[]} marks
+     */
+    export function saveReported(transaction: Transaction, marks: readonly {
+        conversation: string;
+        seq: number;
+        epoch: string;
+    }[]): Promise<void>;
+    export type ReadSummary = import("scrollback/model/conversation-head").ReadSummary;
+    export type SettingKind = import("scrollback/model/conversation-head").SettingKind;
+    export type StateChange = import("scrollback/model/conversation-head").StateChange;
+    export type DeliveryMark = import("scrollback/wire/requests").DeliveryMark;
+    export type ReadMark = import("scrollback/wire/requests").ReadMark;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type ConversationRow = import("scrollback/store/records").ConversationRow;
+    /**
+     * A setting that the server has not confirmed.
+     */
+    export type PendingSetting = {
+        conversation: string;
+        kind: SettingKind;
+        change: StateChange;
     };
 }
 declare module "scrollback/client/observable" {
@@ -5461,6 +5282,203 @@ declare module "scrollback/model/token-bucket" {
          */
         excess: "waits" | "fails";
     };
+}
+declare module "scrollback/store/threads" {
+    /**
+     * Returns the stored threads of a conversation with the queued changes, those with the newest reply first.
+     *
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @returns {Promise<MessageThread[]>}
+     */
+    export function threadsIn(transaction: Transaction, conversation: string): Promise<MessageThread[]>;
+    /**
+     * Stores a page of the server, and deletes the stored threads that should be in it but are not.
+     *
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @param {{threads: MessageThread[], cursor: string | null}} page
+     * @param {string | null} before The cursor of the request.
+     */
+    export function saveThreads(transaction: Transaction, conversation: string, { threads, cursor }: {
+        threads: MessageThread[];
+        cursor: string | null;
+    }, before: string | null): Promise<void>;
+    /**
+     * Stores the user's state in a thread that was listed before.
+     *
+     * @param {Transaction} transaction
+     * @param {string} conversation
+     * @param {ThreadState} state
+     */
+    export function saveThreadState(transaction: Transaction, conversation: string, state: ThreadState): Promise<void>;
+    export function deleteThreads(transaction: Transaction, conversation: string): void;
+    export type MessageThread = import("scrollback/wire/requests").MessageThread;
+    export type ThreadState = import("scrollback/wire/requests").ThreadState;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type ThreadChange = import("scrollback/store/outbox").ThreadChange;
+}
+declare module "scrollback/store/heads" {
+    /** @typedef {import("scrollback/model/conversation-head").ConversationHead} ConversationHead */
+    /** @typedef {import("scrollback/model/log").LogPosition} LogPosition */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /** @typedef {import("scrollback/store/records").ConversationRow} ConversationRow */
+    /**
+     * Returns the log positions of all conversations that an earlier connection left behind.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<LogPosition[]>}
+     */
+    export function positionsBehind(transaction: Transaction): Promise<LogPosition[]>;
+    /**
+     * Returns conversations whose counts only the server can correct, except those that wait for an answer.
+     *
+     * Channels are included because the server does not send missed channel messages on its own.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<string[]>}
+     */
+    export function uncertainConversations(transaction: Transaction): Promise<string[]>;
+    /**
+     * Deletes a conversation from the store. Queued messages stay, and the server will reject them.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     */
+    export function deleteConversation(transaction: Transaction, id: string): void;
+    /**
+     * Deletes a conversation that the server does not know, which an answer from before its deletion restored.
+     *
+     * Conversations without a known log and conversations with queued messages stay.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     */
+    export function deleteIfGone(transaction: Transaction, id: string): Promise<void>;
+    export function storeHeads(transaction: Transaction, user: string, heads: readonly ConversationHead[]): Promise<import("scrollback/store/log").LogOutcome[]>;
+    export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
+    export type LogPosition = import("scrollback/model/log").LogPosition;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type ConversationRow = import("scrollback/store/records").ConversationRow;
+}
+declare module "scrollback/store/draft-sync" {
+    /** @typedef {import("scrollback/wire/requests").SyncedDraft} SyncedDraft */
+    /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /** @typedef {import("scrollback/store/drafts").Draft} Draft */
+    /** @typedef {import("scrollback/store/drafts").DraftRow} DraftRow */
+    /**
+     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
+     *
+     * @typedef {{type: "list", cursor: string | null, report: number | true | null}
+     *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
+     */
+    /**
+     * Returns the next step, or `null` if this device and the server have the same drafts.
+     *
+     * A device without a cursor lists before it sends its first draft: a list without a cursor has no deletions, so a draft
+     * that another device deleted later would be sent again.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<DraftStep | null>}
+     */
+    export function nextDraftStep(transaction: Transaction): Promise<DraftStep | null>;
+    /**
+     * Ends the transmission of a draft, unless the user changed it again in the meantime.
+     *
+     * @param {Transaction} transaction
+     * @param {Extract<DraftStep, {type: "send"}>} sent
+     * @param {number | null} rev The user revision of the change; `null` if the server refused it.
+     */
+    export function draftAccepted(transaction: Transaction, { conversation, version }: Extract<DraftStep, {
+        type: "send";
+    }>, rev: number | null): Promise<void>;
+    /**
+     * Stores a draft of the server, unless this device has a newer one.
+     *
+     * @param {Transaction} transaction
+     * @param {SyncedDraft} synced
+     * @returns {Promise<boolean>} Whether the draft was stored.
+     */
+    export function applyDraft(transaction: Transaction, { conversation, draft, rev }: SyncedDraft): Promise<boolean>;
+    /**
+     * Stores a draft that another device changed at this moment.
+     *
+     * @param {Transaction} transaction
+     * @param {SyncedDraft} synced
+     * @returns {Promise<boolean>} Whether the draft was stored.
+     */
+    export function receiveDraft(transaction: Transaction, synced: SyncedDraft): Promise<boolean>;
+    /**
+     * Stores a page of the server's list.
+     *
+     * @param {Transaction} transaction
+     * @param {import("scrollback/wire/requests").DraftPage} page
+     * @param {Extract<DraftStep, {type: "list"}>} sent The page may lack drafts that were reported after this request.
+     * @returns {Promise<string[]>} The conversations whose draft changed.
+     */
+    export function storeDrafts(transaction: Transaction, { drafts, cursor, hasMore, isReset }: import("scrollback/wire/requests").DraftPage, { report }: Extract<DraftStep, {
+        type: "list";
+    }>): Promise<string[]>;
+    export function markDraftsBehind(transaction: Transaction): void;
+    export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
+    export type Transaction = import("scrollback/store/database").Transaction;
+    export type Draft = import("scrollback/store/drafts").Draft;
+    export type DraftRow = import("scrollback/store/drafts").DraftRow;
+    /**
+     * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
+     */
+    export type DraftStep = {
+        type: "list";
+        cursor: string | null;
+        report: number | true | null;
+    } | {
+        type: "send";
+        conversation: string;
+        draft: Draft | null;
+        version: number;
+    };
+}
+declare module "scrollback/store/rollback" {
+    /**
+     * Prepares for a new sync because the server's store went back to an earlier state.
+     *
+     * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
+     * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
+     * function can be called repeatedly.
+     *
+     * @param {Transaction} transaction
+     * @param {string} user
+     * @param {string} lostAfter The timetoken after which messages may be lost.
+     */
+    export function adoptRollback(transaction: Transaction, user: string, lostAfter: string): Promise<void>;
+    /**
+     * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
+     * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
+     * afterwards.
+     *
+     * @param {Transaction} transaction
+     * @param {number} limit The maximum number of messages.
+     */
+    export function unconfirmed(transaction: Transaction, limit: number): Promise<{
+        conversations: string[];
+        messages: {
+            id: string;
+            conversation: string;
+        }[];
+    }>;
+    /**
+     * Removes a message from the outbox that the server still has, or queues one that it lost.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     * @param {boolean} isKnown Whether the server has the message.
+     * @param {number} now
+     * @returns {Promise<OutboxItem | null>} The item to queue.
+     */
+    export function confirm(transaction: Transaction, id: string, isKnown: boolean, now: number): Promise<OutboxItem | null>;
+    export function isRecovered(transaction: Transaction): Promise<boolean>;
+    export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
+    export type Transaction = import("scrollback/store/database").Transaction;
 }
 declare module "scrollback/sync/connection-lifecycle" {
     /** @typedef {import("scrollback/model/text").UserID} UserID */
@@ -5944,7 +5962,7 @@ declare module "scrollback/sync/received-ids" {
 }
 declare module "scrollback/client/drafts-driver" {
     /** @typedef {import("scrollback/model/errors").ScrollbackError} ScrollbackError */
-    /** @typedef {import("scrollback/store/drafts").DraftStep} DraftStep */
+    /** @typedef {import("scrollback/store/draft-sync").DraftStep} DraftStep */
     /** @typedef {import("scrollback/wire/requests").SyncedDraft} SyncedDraft */
     /** @typedef {import("scrollback/client/driver").Answer} Answer */
     /** @typedef {import("scrollback/client/driver").Driver} Driver */
@@ -5971,7 +5989,7 @@ declare module "scrollback/client/drafts-driver" {
         #private;
     }
     export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
-    export type DraftStep = import("scrollback/store/drafts").DraftStep;
+    export type DraftStep = import("scrollback/store/draft-sync").DraftStep;
     export type SyncedDraft = import("scrollback/wire/requests").SyncedDraft;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
@@ -6165,20 +6183,7 @@ declare module "scrollback/client/outbox-frames" {
     export type OutboxRequest = import("scrollback/store/outbox").OutboxRequest;
     export type FrameRequest = import("scrollback/wire/frames").FrameRequest;
 }
-declare module "scrollback/client/files" {
-    /**
-     * Returns the content of a message that shows a file, and the file to queue with the message.
-     *
-     * @param {Blob} file A file or other bytes, which have no name.
-     * @param {string} type
-     * @param {Partial<Media>} properties
-     * @returns {Promise<{content: MessageContent, file: Omit<QueuedFile, "message">}>}
-     * @throws {ScrollbackError} `invalid-media` if the browser can't read the picture.
-     */
-    export function prepareFile(file: Blob, type: string, properties: Partial<Media>): Promise<{
-        content: MessageContent;
-        file: Omit<QueuedFile, "message">;
-    }>;
+declare module "scrollback/client/downloads" {
     /**
      * Downloads a file, or its thumbnail if it has one. The file of a queued message comes from the store.
      *
@@ -6202,10 +6207,7 @@ declare module "scrollback/client/files" {
     export function address({ server }: Core, path: string): URL;
     export type ErrorCode = import("scrollback/model/errors").ErrorCode;
     export type Problem = import("scrollback/model/errors").Problem;
-    export type Media = import("scrollback/model/message-content").Media;
-    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
     export type Core = import("scrollback/client/core").Core;
-    import { MessageContent } from "scrollback/model/message-content";
     import { ScrollbackError } from "scrollback/model/errors";
 }
 declare module "scrollback/client/uploads" {
@@ -7161,6 +7163,15 @@ declare module "scrollback/client/driver" {
         users: string[];
         isOn: boolean;
     };
+    /**
+     * A request that waits for the connection. Its timeout includes this time.
+     */
+    export type WaitingRequest = {
+        number: number;
+        request: FrameRequest;
+        end: number;
+        reply: (answer: Answer) => void;
+    };
     import { ConnectionLifecycle } from "scrollback/sync/connection-lifecycle";
     import { OutboxDriver } from "scrollback/client/outbox-driver";
     import { SyncDriver } from "scrollback/client/sync-driver";
@@ -7311,6 +7322,96 @@ declare module "scrollback/client/tabs" {
         receive: (news: any) => void;
     };
 }
+declare module "scrollback/client/queries" {
+    /** @typedef {import("scrollback/model/log").LogPage} LogPage */
+    /** @typedef {import("scrollback/model/message").Message} Message */
+    /** @typedef {import("scrollback/wire/frames").UserProfile} UserProfile */
+    /** @typedef {import("scrollback/wire/requests").HistoryQuery} HistoryQuery */
+    /** @typedef {import("scrollback/client/conversation").Member} Member */
+    /** @typedef {import("scrollback/client/conversation").ScheduledMessage} ScheduledMessage */
+    /** @typedef {import("scrollback/client/conversation").SearchPage} SearchPage */
+    /** @typedef {import("scrollback/client/core").Core} Core */
+    /**
+     * Fetches a page of history and stores it.
+     *
+     * @param {Core} core
+     * @param {string} conversation
+     * @param {HistoryQuery} query
+     * @param {AbortSignal | undefined} signal
+     * @param {(changedGaps: boolean) => void} stored Called before the observers of the conversation.
+     * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
+     */
+    export function fetchPage(core: Core, conversation: string, query: HistoryQuery, signal: AbortSignal | undefined, stored: (changedGaps: boolean) => void): Promise<{
+        page: LogPage;
+        changedGaps: boolean;
+    }>;
+    /**
+     * Searches the messages of a conversation, or of all conversations.
+     *
+     * @param {Core} core
+     * @param {{text: string, conversation?: string, limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst"}}
+     *   query
+     * @param {AbortSignal | undefined} signal
+     * @returns {Promise<SearchPage>}
+     */
+    export function search(core: Core, query: {
+        text: string;
+        conversation?: string;
+        limit?: number;
+        cursor?: string;
+        sort?: "newestFirst" | "bestFirst";
+    }, signal: AbortSignal | undefined): Promise<SearchPage>;
+    /**
+     * @param {Core} core
+     * @param {string} conversation
+     * @param {AbortSignal | undefined} signal
+     */
+    export function pins(core: Core, conversation: string, signal: AbortSignal | undefined): Promise<import("scrollback/model/message").Message[]>;
+    /**
+     * @param {Core} core
+     * @param {string} conversation
+     * @param {AbortSignal | undefined} signal
+     */
+    export function members(core: Core, conversation: string, signal: AbortSignal | undefined): Promise<import("scrollback/client/conversation").Member[]>;
+    /**
+     * @param {Core} core
+     * @param {AbortSignal | undefined} signal
+     */
+    export function scheduledMessages(core: Core, signal: AbortSignal | undefined): Promise<import("scrollback/client/conversation").ScheduledMessage[]>;
+    /**
+     * Fetches a page of threads, and stores them.
+     *
+     * @param {Core} core
+     * @param {string} conversation
+     * @param {string | null} before
+     * @param {AbortSignal | undefined} signal
+     * @returns {Promise<string | null>} The cursor of the next page.
+     */
+    export function fetchThreads(core: Core, conversation: string, before: string | null, signal: AbortSignal | undefined): Promise<string | null>;
+    /**
+     * Fetches the profiles of up to 100 users, and stores them.
+     *
+     * @param {Core} core
+     * @param {string[]} users
+     * @param {AbortSignal | undefined} signal
+     * @returns {Promise<UserProfile[]>}
+     */
+    export function fetchProfiles(core: Core, users: string[], signal: AbortSignal | undefined): Promise<UserProfile[]>;
+    export type LogPage = import("scrollback/model/log").LogPage;
+    export type Message = import("scrollback/model/message").Message;
+    export type UserProfile = import("scrollback/wire/frames").UserProfile;
+    export type HistoryQuery = import("scrollback/wire/requests").HistoryQuery;
+    export type Member = import("scrollback/client/conversation").Member;
+    export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;
+    export type SearchPage = import("scrollback/client/conversation").SearchPage;
+    export type Core = import("scrollback/client/core").Core;
+}
+declare module "scrollback/client/remote" {
+    export { apply } from "scrollback/store/log";
+    export { download } from "scrollback/client/downloads";
+    export { drive } from "scrollback/client/driver";
+    export { fetchPage, fetchProfiles, fetchThreads, members, pins, scheduledMessages, search } from "scrollback/client/queries";
+}
 declare module "scrollback/client/core" {
     /**
      * Waits for a promise, or until a signal aborts.
@@ -7335,6 +7436,7 @@ declare module "scrollback/client/core" {
     /** @typedef {import("scrollback/wire/frames").UserProfile} UserProfile */
     /** @typedef {import("scrollback/client/driver").Answer} Answer */
     /** @typedef {import("scrollback/client/driver").Input} Input */
+    /** @typedef {typeof import("scrollback/client/remote")} Remote */
     /**
      * The state of the connection, which all tabs share.
      *
@@ -7396,8 +7498,8 @@ declare module "scrollback/client/core" {
      * Every tab reads and writes the store. The tab that leads also runs the `Driver`, which alone uses the connection.
      */
     export class Core {
-        static importDriver: () => Promise<typeof import("scrollback/client/driver")>;
-        /** The time in milliseconds for which requests wait for the modules of the driver. */
+        static importRemote: () => Promise<typeof import("scrollback/client/remote")>;
+        /** The time in milliseconds for which requests wait for the modules. */
         static loadTimeout: number;
         /**
          * @param {Options} options
@@ -7430,6 +7532,14 @@ declare module "scrollback/client/core" {
         token(): Promise<string>;
         /** Ends this tab's part in the client. */
         close(): Promise<void>;
+        /**
+         * Returns the modules that only a connection needs. Every tab loads them as soon as it has opened its store.
+         *
+         * @param {AbortSignal | undefined} [signal]
+         * @returns {Promise<Remote>}
+         * @throws {ScrollbackError} `unreachable` if the browser can't load them. `closed` if the client was closed before.
+         */
+        remote(signal?: AbortSignal | undefined): Promise<Remote>;
         /**
          * Passes an input to the loop of the leader.
          *
@@ -7556,12 +7666,10 @@ declare module "scrollback/client/core" {
          * Fetches the profiles of up to 100 users, and stores them.
          *
          * @param {string[]} users
-         * @param {{signal?: AbortSignal | undefined}} [options]
+         * @param {AbortSignal | undefined} [signal]
          * @returns {Promise<UserProfile[]>}
          */
-        fetchProfiles(users: string[], options?: {
-            signal?: AbortSignal | undefined;
-        } | undefined): Promise<UserProfile[]>;
+        fetchProfiles(users: string[], signal?: AbortSignal | undefined): Promise<UserProfile[]>;
         /**
          * @param {"retry" | "cancel"} type
          * @param {string} id
@@ -7617,6 +7725,7 @@ declare module "scrollback/client/core" {
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type Answer = import("scrollback/client/driver").Answer;
     export type Input = import("scrollback/client/driver").Input;
+    export type Remote = typeof import("scrollback/client/remote");
     /**
      * The state of the connection, which all tabs share.
      *
@@ -7764,6 +7873,24 @@ declare module "scrollback/client/pending-changes" {
     export type OutboxRequest = import("scrollback/store/outbox").OutboxRequest;
     import { Message } from "scrollback/model/message";
 }
+declare module "scrollback/client/files" {
+    /**
+     * Returns the content of a message that shows a file, and the file to queue with the message.
+     *
+     * @param {Blob} file A file or other bytes, which have no name.
+     * @param {string} type
+     * @param {Partial<Media>} properties
+     * @returns {Promise<{content: MessageContent, file: Omit<QueuedFile, "message">}>}
+     * @throws {ScrollbackError} `invalid-media` if the browser can't read the picture.
+     */
+    export function prepareFile(file: Blob, type: string, properties: Partial<Media>): Promise<{
+        content: MessageContent;
+        file: Omit<QueuedFile, "message">;
+    }>;
+    export type Media = import("scrollback/model/message-content").Media;
+    export type QueuedFile = import("scrollback/store/outbox").QueuedFile;
+    import { MessageContent } from "scrollback/model/message-content";
+}
 declare module "scrollback/client/send-handle" {
     /** @typedef {import("scrollback/model/message").Message} Message */
     /** @typedef {import("scrollback/sync/outbox-item").OutboxItem} OutboxItem */
@@ -7893,6 +8020,7 @@ declare module "scrollback/client/threads" {
         } | undefined): Promise<void>;
         #private;
     }
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
     export type MessageThread = import("scrollback/wire/requests").MessageThread;
     export type Core = import("scrollback/client/core").Core;
     /**
@@ -7918,7 +8046,6 @@ declare module "scrollback/client/threads" {
         error: ScrollbackError | null;
     };
     import { LiveView } from "scrollback/client/live-view";
-    import { ScrollbackError } from "scrollback/model/errors";
 }
 declare module "scrollback/client/timeline-window" {
     /**
@@ -8039,6 +8166,7 @@ declare module "scrollback/client/timeline" {
         #private;
     }
     export type Mute = import("scrollback/model/conversation-head").Mute;
+    export type ScrollbackError = import("scrollback/model/errors").ScrollbackError;
     export type MessageContent = import("scrollback/model/message-content").MessageContent;
     export type Message = import("scrollback/model/message").Message;
     export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
@@ -8121,23 +8249,6 @@ declare module "scrollback/client/timeline" {
     import { LiveView } from "scrollback/client/live-view";
 }
 declare module "scrollback/client/conversation" {
-    /**
-     * @param {JSONObject} body
-     */
-    export function decodeSearch(body: JSONObject): {
-        hits: {
-            message: import("scrollback/model/message").Message;
-            ranges: [number, number][];
-        }[];
-        cursor: string | null;
-        /** Whether the server's index is incomplete; the same search finds more later. */
-        isIndexing: boolean;
-    };
-    /**
-     * @param {unknown} value
-     * @returns {ScheduledMessage}
-     */
-    export function decodeScheduled(value: unknown): ScheduledMessage;
     /** A conversation as the client's user sees it. */
     export class Conversation {
         /**
@@ -8436,21 +8547,14 @@ declare module "scrollback/client/conversation" {
          *
          * @param {string} text 1...256 bytes: every word must match the beginning of a word, a text in quotes as a phrase.
          * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+         * @returns {Promise<SearchPage>}
          */
         search(text: string, { signal, ...options }?: {
             limit?: number | undefined;
             cursor?: string | undefined;
             sort?: "newestFirst" | "bestFirst" | undefined;
             signal?: AbortSignal | undefined;
-        } | undefined): Promise<{
-            hits: {
-                message: import("scrollback/model/message").Message;
-                ranges: [number, number][];
-            }[];
-            cursor: string | null;
-            /** Whether the server's index is incomplete; the same search finds more later. */
-            isIndexing: boolean;
-        }>;
+        } | undefined): Promise<SearchPage>;
         /**
          * Returns the pinned messages, at most 100, from the server.
          *
@@ -8553,6 +8657,27 @@ declare module "scrollback/client/conversation" {
          * Why the server could not fill a gap; the page then ends there.
          */
         remoteError: ScrollbackError | null;
+    };
+    /**
+     * A page of found messages.
+     */
+    export type SearchPage = {
+        /**
+         * Each with the found parts of its text, as half-open
+         * ranges of bytes of UTF-8.
+         */
+        hits: {
+            message: Message;
+            ranges: [number, number][];
+        }[];
+        /**
+         * Continues the search; `null` if nothing more is found.
+         */
+        cursor: string | null;
+        /**
+         * Whether the server's index is incomplete; the same search finds more later.
+         */
+        isIndexing: boolean;
     };
     /**
      * A member of a conversation.
@@ -8665,20 +8790,14 @@ declare module "scrollback/client/chat-client" {
          *
          * @param {string} text
          * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+         * @returns {Promise<SearchPage>}
          */
         search(text: string, { signal, ...options }?: {
             limit?: number | undefined;
             cursor?: string | undefined;
             sort?: "newestFirst" | "bestFirst" | undefined;
             signal?: AbortSignal | undefined;
-        } | undefined): Promise<{
-            hits: {
-                message: import("scrollback").Message;
-                ranges: [number, number][];
-            }[];
-            cursor: string | null;
-            isIndexing: boolean;
-        }>;
+        } | undefined): Promise<SearchPage>;
         /**
          * Returns the messages that the server will send for this user, and those that it refused to send. A user has at most
          * 100. Messages that this browser has not sent to the server yet are not included.
@@ -8766,6 +8885,7 @@ declare module "scrollback/client/chat-client" {
     export type RecentConversation = import("scrollback/store/recents").RecentConversation;
     export type UserProfile = import("scrollback/wire/frames").UserProfile;
     export type ScheduledMessage = import("scrollback/client/conversation").ScheduledMessage;
+    export type SearchPage = import("scrollback/client/conversation").SearchPage;
     export type ClientEvent = import("scrollback/client/core").ClientEvent;
     /**
      * The list of recent conversations.

@@ -8,13 +8,13 @@ const failed = () => Promise.reject(new TypeError("Failed to fetch dynamically i
 
 /** @typedef {Promise<any>} Load */
 
-/** The answers to the next attempts to load the driver, and how often it was tried. */
+/** The answers to the next attempts to load the modules, and how often it was tried. */
 class Loads {
   attempts = 0;
 
   /** @param {(() => Load)[]} answers The last one is repeated. */
   constructor(...answers) {
-    Core.importDriver = () => (answers[Math.min(this.attempts++, answers.length - 1)] ?? failed)();
+    Core.importRemote = () => (answers[Math.min(this.attempts++, answers.length - 1)] ?? failed)();
   }
 }
 
@@ -60,14 +60,14 @@ async function until(condition) {
  */
 function test(name, body) {
   Deno.test(name, async () => {
-    const [{ fetch }, { importDriver }] = [globalThis, Core];
+    const [{ fetch }, { importRemote }] = [globalThis, Core];
     const network = { isReachable: true };
     globalThis.fetch = () => network.isReachable ? Promise.resolve(new Response("ok")) : failed();
     try {
       await body(network);
     } finally {
       globalThis.fetch = fetch;
-      Core.importDriver = importDriver;
+      Core.importRemote = importRemote;
     }
   });
 }
@@ -118,6 +118,30 @@ test("A tab that can't load the modules lets another tab lead", async () => {
   assert.equal(loads.attempts, 3);
   await lost;
   await broken.close();
+});
+
+test("A tab without the connection loads its modules again when it needs them", async () => {
+  const loop = new Loop();
+  const loads = new Loads(loop.load, failed, failed, loop.load);
+  const [leading, other] = [client("needs"), client("needs")];
+  await until(() => leading.connection.value.state === "online");
+  await assert.rejects(other.remote(), { code: "unreachable" });
+  assert.equal(typeof (await other.remote()).drive, "function");
+  await other.remote();
+  assert.equal(loads.attempts, 4);
+  await leading.close();
+  await other.close();
+});
+
+test("A call that needs the modules ends when its signal aborts or the client closes", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("ends");
+  const controller = new AbortController();
+  const aborted = assert.rejects(core.remote(controller.signal), { name: "AbortError" });
+  const closed = assert.rejects(core.remote(), { code: "closed" });
+  controller.abort();
+  await core.close();
+  await Promise.all([aborted, closed]);
 });
 
 test("A client closes while its modules are loading", async () => {

@@ -5,7 +5,8 @@ import { Mailbox } from "../sdk/client/mailbox.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { Message } from "../sdk/model/message.js";
 import { standardPace } from "../sdk/model/token-bucket.js";
-import { applyDraft, draftOf, nextDraftStep, receiveDraft, storeDrafts } from "../sdk/store/drafts.js";
+import { applyDraft, nextDraftStep, receiveDraft, storeDrafts } from "../sdk/store/draft-sync.js";
+import { draftOf } from "../sdk/store/drafts.js";
 import { apply } from "../sdk/store/log.js";
 import { getMeta, setMeta } from "../sdk/store/meta.js";
 import { insertIntoOutbox } from "../sdk/store/outbox.js";
@@ -117,14 +118,20 @@ class Client {
     return this.requests.splice(0).filter(({ type, positions }) => type === "sync" && !positions).length;
   }
 
-  /** Sends a message to the crew, and returns what handles the answer. @param {string} id */
-  async send(id) {
+  /**
+   * Sends a message to the crew, and returns what handles the answer.
+   *
+   * @param {string} id
+   * @param {boolean} [needsUpload] Whether it has a file, whose upload then never ends by itself.
+   */
+  async send(id, needsUpload = false) {
+    this.core.token = () => new Promise(() => {});
     const submission = { id, content: { type: "text", json: { text: "hi" } }, attributes: {} };
-    const fields = { id, conversation: crew, request: { type: "send", submission }, now: Date.now() };
+    const fields = { id, conversation: crew, request: { type: "send", submission }, now: Date.now(), needsUpload };
     await insertIntoOutbox(/** @type {any} */ (this.store), /** @type {any} */ (fields));
     await this.driver.outbox.connected();
     await this.driver.outbox.queued(id);
-    return this.requests.at(-1).answered;
+    return this.requests.at(-1)?.answered;
   }
 
   /** Completes a sync pass. @param {object[]} heads */
@@ -169,6 +176,17 @@ Deno.test("A message to an unknown conversation fetches its head, which shows th
   const answered = await client.send("m1");
   await answered({ body: null, error: unknown });
   assert.deepEqual(client.requests.at(-1).conversations, [crew]);
+  await client.answer({ heads: [] });
+  assert.deepEqual(await client.store.all("conversations"), []);
+});
+
+Deno.test("A refused upload to an unknown conversation fetches its head, which shows that it is gone", async () => {
+  const client = new Client();
+  setMeta(/** @type {any} */ (client.store), "isRecovered", true);
+  await client.connect(head(crew));
+  await client.send("m1", true);
+  await client.driver.outbox.uploaded("m1", unknown);
+  assert.deepEqual(client.requests.at(-1)?.conversations, [crew]);
   await client.answer({ heads: [] });
   assert.deepEqual(await client.store.all("conversations"), []);
 });

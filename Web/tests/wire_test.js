@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { MessageContent } from "../sdk/model/message-content.js";
-import { decodeFrame, encodeJSON, helloFrame, parseJSON, requestFrame } from "../sdk/wire/frames.js";
+import { decodeFrame, helloFrame, requestFrame } from "../sdk/wire/frames.js";
+import { encodeJSON, parseJSON } from "../sdk/wire/json.js";
 import { changeState, getHistory, submissionMembers } from "../sdk/wire/requests.js";
 
 Deno.test("Integers keep their value, however many digits they have", () => {

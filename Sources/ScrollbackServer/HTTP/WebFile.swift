@@ -26,7 +26,7 @@ package struct WebFile: Sendable {
     private init(_ file: embedded_web_file) {
         path = String(cString: file.path)
         let source = UnsafeBufferPointer(start: file.content.bytes, count: file.content.count)
-        bytes = path.hasSuffix(".js") ? Self.withoutComments(source) : Array(source)
+        bytes = path.hasSuffix(".js") ? Self.compacted(source) : Array(source)
         compressed = Self.gzip(bytes)
         hash = Data(SHA256.hash(data: bytes)).prefix(12).base64URL
     }
@@ -77,28 +77,29 @@ package struct WebFile: Sendable {
         return fields
     }
 
-    /// Returns a script without the lines that are comments, which are half of its size.
+    /// Returns a script without its indentation and without the lines that are comments, which are half of its size.
     ///
     /// These lines become empty, so that errors have the line numbers of the source. A comment after code stays.
-    /// A test of `Web/tests` checks that no text in a script has a line that looks like a comment.
-    private static func withoutComments(_ script: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    /// A test of `Web/tests` checks that no text in a script has several lines, which this would change.
+    private static func compacted(_ script: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         let (newline, star, slash) = (UInt8(ascii: "\n"), UInt8(ascii: "*"), UInt8(ascii: "/"))
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") }
         var (isInComment, isFirst) = (false, true)
         var result: [UInt8] = []
         result.reserveCapacity(script.count)
         for line in script.split(separator: newline, omittingEmptySubsequences: false) {
             if !isFirst { result.append(newline) }
             isFirst = false
-            let text = line.drop { $0 == UInt8(ascii: " ") }
+            let text = line.drop(while: isSpace)
             if !isInComment {
                 if text.starts(with: "//".utf8) { continue }
                 isInComment = text.starts(with: "/*".utf8)
             }
             if !isInComment {
-                result.append(contentsOf: line)
+                result.append(contentsOf: text)
             } else if let end = line.indices.dropLast().first(where: { line[$0] == star && line[$0 + 1] == slash }) {
                 isInComment = false
-                result.append(contentsOf: line[(end + 2)...])
+                result.append(contentsOf: line[(end + 2)...].drop(while: isSpace))
             }
         }
         return result

@@ -53,11 +53,16 @@ class World:
         self.tabs.append(page)
         return page
 
-    def close(self):
+    def close_browsers(self):
+        """Ends the users' browsers and their networks. The server continues."""
         for profile in self.profiles:
             profile.close()
         for proxy in self.proxies:
             proxy.stop()
+        self.profiles, self.proxies, self.tabs = [], [], []
+
+    def close(self):
+        self.close_browsers()
         self.server.close()
 
 
@@ -65,6 +70,13 @@ class World:
 def pytest_runtest_makereport(item, call):
     outcome = yield
     setattr(item, f"report_{call.when}", outcome.get_result())
+
+
+def report_failure(world, node):
+    """Saves screenshots of the tabs if the test failed."""
+    report = getattr(node, "report_call", None)
+    if report is not None and report.failed:
+        save_screenshots(world, node.name.replace("/", "-"))
 
 
 def save_screenshots(world, name):
@@ -90,13 +102,30 @@ def make_world(browser, tmp_path, request):
         return worlds[-1]
 
     yield make
-    report = getattr(request.node, "report_call", None)
     for world in worlds:
-        if report is not None and report.failed:
-            save_screenshots(world, request.node.name.replace("/", "-"))
+        report_failure(world, request.node)
         world.close()
 
 
 @pytest.fixture
 def world(make_world):
     return make_world()
+
+
+@pytest.fixture(scope="module")
+def world_of_module(browser, tmp_path_factory):
+    """A server for all tests of a module."""
+    world = World(browser, tmp_path_factory.mktemp("world"))
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def shared_world(world_of_module, request):
+    """A server that earlier tests have used. The test needs users and conversations of its own."""
+    if world_of_module.server.process.poll() is not None:
+        world_of_module.server.start()
+    world_of_module.proxy = world_of_module.network()
+    yield world_of_module
+    report_failure(world_of_module, request.node)
+    world_of_module.close_browsers()

@@ -1,18 +1,15 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import { decodeList, decodeObject } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
-import { standardLimits } from "../model/limits.js";
+import { maximumUsers } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { outboxCount } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
 import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
-import { maximumUsers } from "../wire/requests.js";
-import { Conversation, decodeScheduled, decodeSearch } from "./conversation.js";
+import { Conversation } from "./conversation.js";
 import { Core } from "./core.js";
-import { download } from "./files.js";
 import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
 
@@ -20,6 +17,7 @@ import { Push } from "./push.js";
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./conversation.js").ScheduledMessage} ScheduledMessage */
+/** @typedef {import("./conversation.js").SearchPage} SearchPage */
 /** @typedef {import("./core.js").ClientEvent} ClientEvent */
 
 /**
@@ -204,9 +202,11 @@ export class ChatClient {
    *
    * @param {string} text
    * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+   * @returns {Promise<SearchPage>}
    */
   async search(text, { signal, ...options } = {}) {
-    return decodeSearch(await this.#core.request({ type: "search", text, ...options }, { signal }));
+    const { search } = await this.#core.remote(signal);
+    return await search(this.#core, { text, ...options }, signal);
   }
 
   /**
@@ -217,8 +217,8 @@ export class ChatClient {
    * @returns {Promise<ScheduledMessage[]>}
    */
   async scheduledMessages({ signal } = {}) {
-    const body = await this.#core.request({ type: "scheduled", limit: standardLimits.pageSize }, { signal });
-    return decodeList(body["scheduled"], "scheduled", decodeScheduled);
+    const { scheduledMessages } = await this.#core.remote(signal);
+    return await scheduledMessages(this.#core, signal);
   }
 
   /**
@@ -250,7 +250,7 @@ export class ChatClient {
       ["people"],
     );
     if (outdated.length === 0) return known;
-    const found = await this.#core.fetchProfiles(outdated, { signal });
+    const found = await this.#core.fetchProfiles(outdated, signal);
     return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
   }
 
@@ -290,8 +290,9 @@ export class ChatClient {
    * @returns {Promise<Blob>}
    * @throws {ScrollbackError} `unreachable` without a network, `unknown-media` if the user may not read the file.
    */
-  download(id, options = {}) {
-    return download(this.#core, id, options);
+  async download(id, options = {}) {
+    const { download } = await this.#core.remote(options.signal);
+    return await download(this.#core, id, options);
   }
 
   /**
@@ -313,7 +314,9 @@ export class ChatClient {
    * @returns {Promise<JSONObject>}
    */
   request(request, options = {}) {
-    decodeObject(request, "request");
+    if (typeof request !== "object" || request === null || Array.isArray(request)) {
+      throw ScrollbackError.invalidParameter("request", "must be an object");
+    }
     return this.#core.request(request, options);
   }
 }

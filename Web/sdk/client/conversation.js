@@ -1,14 +1,5 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import {
-  decodeAttributes,
-  decodeDate,
-  decodeList,
-  decodeMessage,
-  decodeObject,
-  decodePage,
-  decodeText,
-} from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
 import { MessageContent } from "../model/message-content.js";
@@ -17,13 +8,11 @@ import { checkMentions } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
 import { deleteSentDraft, draftOf, saveDraft } from "../store/drafts.js";
 import { localRun, messageWithID, pointToRequest } from "../store/history.js";
-import { apply } from "../store/log.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
 import { recent } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { applySetting, markRead, removeRecent } from "../store/settings.js";
-import { encodeJSON } from "../wire/frames.js";
-import { getHistory } from "../wire/requests.js";
+import { encodeJSON } from "../wire/json.js";
 import { LiveView } from "./live-view.js";
 import { editedAttributes } from "./pending-changes.js";
 import { prepareFile } from "./files.js";
@@ -69,6 +58,16 @@ import { Timeline } from "./timeline.js";
  * @property {HistoryQuery | null} older The query for the next older page; `null` if there is none.
  * @property {HistoryQuery | null} newer The query for the next newer page; `null` if there is none.
  * @property {ScrollbackError | null} remoteError Why the server could not fill a gap; the page then ends there.
+ */
+
+/**
+ * A page of found messages.
+ *
+ * @typedef {object} SearchPage
+ * @property {{message: Message, ranges: [number, number][]}[]} hits Each with the found parts of its text, as half-open
+ *   ranges of bytes of UTF-8.
+ * @property {string | null} cursor Continues the search; `null` if nothing more is found.
+ * @property {boolean} isIndexing Whether the server's index is incomplete; the same search finds more later.
  */
 
 /**
@@ -301,8 +300,10 @@ export class Conversation {
       throw ScrollbackError.invalidParameter("ids", "must contain 1...100 message IDs", 100);
     }
     if (audience === "everyone" && ids.length === 1 && await this.#cancelUnsent(first)) return this.sendHandle(first);
+    // If the browser can't load the module, the server's event hides the messages.
+    const remote = audience === "me" ? await this.core.remote().catch(() => null) : null;
     const hide = async (/** @type {Transaction} */ transaction) => {
-      if (audience === "me") await this.#hide(transaction, ids);
+      if (remote) await this.#hide(transaction, ids, remote.apply);
     };
     return await this.#queue(newID(), { type: "delete", messages: ids, audience }, first, hide);
   }
@@ -323,8 +324,9 @@ export class Conversation {
    *
    * @param {Transaction} transaction
    * @param {string[]} ids
+   * @param {import("./core.js").Remote["apply"]} apply
    */
-  async #hide(transaction, ids) {
+  async #hide(transaction, ids, apply) {
     const { log } = await OpenConversation.load(transaction, this.id);
     const found = await Promise.all(ids.map((id) => messageWithID(transaction, this.id, id)));
     const ranges = found.flatMap((message) =>
@@ -675,14 +677,8 @@ export class Conversation {
    * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
    */
   async fetchPage(query, signal, stored = () => {}) {
-    const page = decodePage(await this.core.request(getHistory(this.id, query), { signal }));
-    const [outcome] = await this.core.apply(
-      [{ type: "page", conversation: this.id, page }],
-      ([outcome]) => stored(outcome?.changedGaps ?? false),
-    );
-    if (outcome?.behind) this.core.post({ type: "behind", position: outcome.behind });
-    if (outcome?.needsHead) this.core.post({ type: "fetchHeads", ids: [this.id] });
-    return { page, changedGaps: outcome?.changedGaps ?? false };
+    const { fetchPage } = await this.core.remote(signal);
+    return await fetchPage(this.core, this.id, query, signal, stored);
   }
 
   /**
@@ -690,10 +686,11 @@ export class Conversation {
    *
    * @param {string} text 1...256 bytes: every word must match the beginning of a word, a text in quotes as a phrase.
    * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+   * @returns {Promise<SearchPage>}
    */
   async search(text, { signal, ...options } = {}) {
-    const body = await this.core.request({ type: "search", text, conversation: this.id, ...options }, { signal });
-    return decodeSearch(body);
+    const { search } = await this.core.remote(signal);
+    return await search(this.core, { text, conversation: this.id, ...options }, signal);
   }
 
   /**
@@ -703,8 +700,8 @@ export class Conversation {
    * @returns {Promise<Message[]>}
    */
   async pins({ signal } = {}) {
-    const body = await this.core.request({ type: "pins", conversation: this.id, limit: 100 }, { signal });
-    return decodeList(body["messages"], "messages", decodeMessage);
+    const { pins } = await this.core.remote(signal);
+    return await pins(this.core, this.id, signal);
   }
 
   // Members; these calls need a connection
@@ -716,18 +713,8 @@ export class Conversation {
    * @returns {Promise<Member[]>}
    */
   async members({ signal } = {}) {
-    /** @type {Member[]} */
-    const members = [];
-    /** @type {string | undefined} */
-    let cursor;
-    do {
-      const body = await this.core.request({ type: "members", conversation: this.id, cursor, limit: 100 }, { signal });
-      for (const member of decodeList(body["members"], "members", (member) => decodeObject(member, "members"))) {
-        members.push({ user: decodeText(member, "user"), role: decodeText(member, "role") });
-      }
-      cursor = body["cursor"] === undefined ? undefined : decodeText(body, "cursor");
-    } while (cursor !== undefined);
-    return members;
+    const { members } = await this.core.remote(signal);
+    return await members(this.core, this.id, signal);
   }
 
   /**
@@ -847,35 +834,3 @@ function pageOf({ messages, older, newer }, { sort = "newestFirst", limit }) {
  */
 const allowsLocalFallback = (error) =>
   error instanceof ScrollbackError && (error.isTemporary || error.code === "persistence-disabled");
-
-/**
- * @param {JSONObject} body
- */
-export function decodeSearch(body) {
-  return {
-    hits: decodeList(body["hits"], "hits", (hit) => {
-      const json = decodeObject(hit, "hits");
-      return { message: decodeMessage(json["message"]), ranges: /** @type {[number, number][]} */ (json["ranges"]) };
-    }),
-    cursor: body["cursor"] === undefined ? null : decodeText(body, "cursor"),
-    /** Whether the server's index is incomplete; the same search finds more later. */
-    isIndexing: body["indexing"] === true,
-  };
-}
-
-/**
- * @param {unknown} value
- * @returns {ScheduledMessage}
- */
-export function decodeScheduled(value) {
-  const json = decodeObject(value, "scheduled");
-  const message = decodeObject(json["message"], "message");
-  return {
-    id: decodeText(message, "id"),
-    conversation: ConversationID.parse(decodeText(json, "conversation")),
-    content: new MessageContent(decodeText(message, "type"), decodeObject(message["content"], "content")),
-    attributes: decodeAttributes(message),
-    sendAt: decodeDate(message, "sendAt"),
-    failure: json["failure"] === undefined ? null : decodeText(json, "failure"),
-  };
-}

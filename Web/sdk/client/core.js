@@ -1,14 +1,10 @@
 // @ts-check
-import { decodeList } from "../model/decode.js";
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { messageOf, OpenConversation } from "../store/records.js";
 import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
-import { apply } from "../store/log.js";
-import { saveProfiles } from "../store/people.js";
 import { Store } from "../store/store.js";
 import { Backoff } from "../sync/backoff.js";
-import { decodeProfile } from "../wire/frames.js";
 import { Mailbox, refuse } from "./mailbox.js";
 import { callEach, Observable } from "./observable.js";
 import { Tabs } from "./tabs.js";
@@ -27,6 +23,7 @@ import { Tabs } from "./tabs.js";
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Input} Input */
+/** @typedef {typeof import("./remote.js")} Remote */
 
 /**
  * The state of the connection, which all tabs share.
@@ -124,15 +121,16 @@ export class Core {
   #currentSubscriptions = new Set();
   /** @type {Promise<void>} */
   #loop = Promise.resolve();
-  /** The modules that only the leading tab needs. Stored conversations are shown without them. */
-  #driver = this.#loadDriver();
-  #driverBackoff = new Backoff(500, 5000);
+  /** The modules that only a connection needs, once they are loaded. @type {Remote | null} */
+  #remote = null;
+  #loading = this.#load();
+  #loadBackoff = new Backoff(500, 5000);
   #isClosed = false;
   #options;
   #page = new AbortController();
 
-  static importDriver = () => import("./driver.js");
-  /** The time in milliseconds for which requests wait for the modules of the driver. */
+  static importRemote = () => import("./remote.js");
+  /** The time in milliseconds for which requests wait for the modules. */
   static loadTimeout = 20_000;
 
   /**
@@ -228,49 +226,74 @@ export class Core {
   async #runLoop() {
     this.mailbox.post({ type: "connect" });
     this.#announce();
-    const driver = await this.#loadedDriver();
-    if (!driver) return;
+    const remote = await this.#loadRepeatedly();
+    if (!remote) return;
     try {
       // Messages that were in flight when the previous leader ended are queued again.
       const items = await this.store.read(outboxItems, ["outbox"]);
-      await driver.drive(this, items);
+      await remote.drive(this, items);
     } catch (error) {
       this.storageFailed(error);
     }
   }
 
   /**
-   * Waits for the modules of the driver, and loads them again after a failure.
+   * Returns the modules that only a connection needs. Every tab loads them as soon as it has opened its store.
+   *
+   * @param {AbortSignal | undefined} [signal]
+   * @returns {Promise<Remote>}
+   * @throws {ScrollbackError} `unreachable` if the browser can't load them. `closed` if the client was closed before.
+   */
+  async remote(signal) {
+    if (this.#remote) return this.#remote;
+    let remote = await abortable(this.#loaded(), signal);
+    if (remote instanceof ScrollbackError && !this.tabs.isLeader) {
+      // The leading tab loads them again by itself.
+      this.#loading = this.#load();
+      remote = await abortable(this.#loaded(), signal);
+    }
+    if (remote instanceof ScrollbackError) throw remote;
+    return remote;
+  }
+
+  #load() {
+    return Core.importRemote().then((remote) => (this.#remote = remote), notLoaded);
+  }
+
+  /** Waits until the modules are loaded, or for the error. */
+  async #loaded() {
+    const { signal } = this.#page;
+    const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
+    return await abortable(this.#loading, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
+  }
+
+  /**
+   * Waits for the modules, and loads them again after a failure.
    *
    * Older browsers don't load a module again that they could not load. The tab then lets another one lead.
    *
-   * @returns {Promise<typeof import("./driver.js") | null>} `null` if this tab no longer leads.
+   * @returns {Promise<Remote | null>} `null` if this tab no longer leads.
    */
-  async #loadedDriver() {
+  async #loadRepeatedly() {
     const { signal } = this.#page;
     for (let isReachable = false;;) {
-      const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
-      const driver = await abortable(this.#driver, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
-      if (!(driver instanceof ScrollbackError)) return driver;
+      const remote = await this.#loaded();
+      if (!(remote instanceof ScrollbackError)) return remote;
       const isOver = signal.aborted || (isReachable && await this.tabs.giveLead());
       const inputs = this.mailbox.drain();
-      refuse(inputs, driver);
+      refuse(inputs, remote);
       if (isOver) return null;
       for (const input of inputs) if (!("reply" in input)) this.mailbox.post(input);
-      const delay = this.#driverBackoff.next(Math.random);
+      const delay = this.#loadBackoff.next(Math.random);
       this.setConnection(
-        isReachable ? { state: "rejected", error: driver } : { state: "waiting", until: new Date(Date.now() + delay) },
+        isReachable ? { state: "rejected", error: remote } : { state: "waiting", until: new Date(Date.now() + delay) },
       );
       await abortable(new Promise((resolve) => setTimeout(resolve, delay)), signal).catch(() => {});
       const soon = AbortSignal.any([signal, AbortSignal.timeout(5000)]);
       isReachable = await fetch(new URL("healthz", this.server), { mode: "no-cors", signal: soon })
         .then(() => true, () => false);
-      this.#driver = this.#loadDriver();
+      this.#loading = this.#load();
     }
-  }
-
-  #loadDriver() {
-    return Core.importDriver().catch(notLoaded);
   }
 
   /** Announces to a new leader what this tab uses. */
@@ -492,9 +515,7 @@ export class Core {
    * @param {unknown} error
    */
   storageFailed(error) {
-    const failure = error instanceof ScrollbackError
-      ? error
-      : new ScrollbackError("internal-error", "The client failed.", { cause: error });
+    const failure = asScrollbackError(error, "internal-error", "The client failed.");
     if (failure.code === "closed") return;
     console.error("Scrollback:", failure, failure.cause ?? "");
     this.storage.set({ ...this.storage.value, error: failure });
@@ -599,6 +620,7 @@ export class Core {
    */
   async apply(inputs, stored = () => {}) {
     if (inputs.length === 0) return [];
+    const { apply } = await this.remote();
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
     stored(outcomes);
     this.changed(outcomes.map(({ conversation }) => conversation));
@@ -634,16 +656,12 @@ export class Core {
    * Fetches the profiles of up to 100 users, and stores them.
    *
    * @param {string[]} users
-   * @param {{signal?: AbortSignal | undefined}} [options]
+   * @param {AbortSignal | undefined} [signal]
    * @returns {Promise<UserProfile[]>}
    */
-  async fetchProfiles(users, options) {
-    const body = await this.request({ type: "users", users }, options);
-    const found = decodeList(body["users"], "users", decodeProfile);
-    await this.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()), {
-      stores: ["people"],
-    });
-    return found;
+  async fetchProfiles(users, signal) {
+    const { fetchProfiles } = await this.remote(signal);
+    return await fetchProfiles(this, users, signal);
   }
 
   /**

@@ -1,10 +1,10 @@
 // @ts-check
 import { decodeCounter } from "../model/decode.js";
-import { draftAccepted, nextDraftStep, receiveDraft, storeDrafts } from "../store/drafts.js";
+import { draftAccepted, nextDraftStep, receiveDraft, storeDrafts } from "../store/draft-sync.js";
 import { decodeDraftPage, listDrafts, putDraft } from "../wire/requests.js";
 
 /** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
-/** @typedef {import("../store/drafts.js").DraftStep} DraftStep */
+/** @typedef {import("../store/draft-sync.js").DraftStep} DraftStep */
 /** @typedef {import("../wire/requests.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./driver.js").Answer} Answer */
 /** @typedef {import("./driver.js").Driver} Driver */

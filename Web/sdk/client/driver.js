@@ -1,13 +1,13 @@
 // @ts-check
 import { decodeFrame, helloFrame, requestFrame } from "../wire/frames.js";
 import { ConversationID } from "../model/conversation-id.js";
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { standardPace } from "../model/token-bucket.js";
+import { deleteConversation } from "../store/heads.js";
 import { getMeta } from "../store/meta.js";
-import { adoptRollback } from "../store/checkpoint.js";
 import { saveProfiles } from "../store/people.js";
-import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
+import { adoptRollback } from "../store/rollback.js";
 import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
 import { Outbox } from "../sync/outbox.js";
@@ -66,21 +66,11 @@ import { Connection } from "./transport.js";
  *   | {type: "watch", tab: string, users: string[], isOn: boolean}} Input
  */
 
-/** A request that waits for the connection. Its timeout includes this time. */
-class WaitingRequest {
-  /**
-   * @param {number} number
-   * @param {FrameRequest} request
-   * @param {number} end
-   * @param {(answer: Answer) => void} reply
-   */
-  constructor(number, request, end, reply) {
-    this.number = number;
-    this.request = request;
-    this.end = end;
-    this.reply = reply;
-  }
-}
+/**
+ * A request that waits for the connection. Its timeout includes this time.
+ *
+ * @typedef {{number: number, request: FrameRequest, end: number, reply: (answer: Answer) => void}} WaitingRequest
+ */
 
 /** The time in milliseconds after which a request of the client itself counts as lost. */
 const requestTimeout = 20_000;
@@ -389,9 +379,7 @@ export class Driver {
     try {
       token = await this.core.token();
     } catch (cause) {
-      error = cause instanceof ScrollbackError
-        ? cause
-        : new ScrollbackError("unreachable", "The app's token provider failed.", { cause });
+      error = asScrollbackError(cause, "unreachable", "The app's token provider failed.");
     }
     this.core.mailbox.post({ type: "token", generation, token, error });
   }
@@ -553,8 +541,9 @@ export class Driver {
       case "waiting":
         if (!lifecycle.isMoving) return refuse("The server can't be reached.");
     }
-    this.#waiting.push(new WaitingRequest(++this.#lastWaiting, request, this.now + timeout, reply));
-    this.#post({ type: "waitTimedOut", number: this.#lastWaiting }, timeout);
+    const number = ++this.#lastWaiting;
+    this.#waiting.push({ number, request, end: this.now + timeout, reply });
+    this.#post({ type: "waitTimedOut", number }, timeout);
   }
 
   /**

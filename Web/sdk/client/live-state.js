@@ -1,9 +1,9 @@
 // @ts-check
 import { decodeList } from "../model/decode.js";
+import { maximumUsers } from "../model/limits.js";
 import { OwnTyping } from "../sync/own-typing.js";
 import { TypingUsers } from "../sync/typing-users.js";
 import { decodePresence } from "../wire/frames.js";
-import { maximumUsers } from "../wire/requests.js";
 
 /** @typedef {import("../wire/frames.js").Presence} Presence */
 /** @typedef {import("./driver.js").Answer} Answer */

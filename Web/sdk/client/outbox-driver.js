@@ -12,9 +12,9 @@ import {
   saveOutboxItem,
   saveUploadProgress,
 } from "../store/outbox.js";
+import { deleteConversation } from "../store/heads.js";
 import { messageWithID } from "../store/history.js";
 import { apply } from "../store/log.js";
-import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { saveThreadState } from "../store/threads.js";
 import { decodeThreadState, getHistory } from "../wire/requests.js";
@@ -99,6 +99,8 @@ export class OutboxDriver {
   async uploaded(id, error) {
     const { now, random } = this.#driver;
     await this.#perform(this.#outbox.uploaded(id, error, now, random));
+    const item = this.#outbox.get(id);
+    if (item) await this.#fetchHeadIfGone(item.conversation, error);
   }
 
   /** @param {OutboxItem} item */
@@ -220,11 +222,21 @@ export class OutboxDriver {
     if (error?.code === "unknown-media" && request.type === "send") error = missingFile(error);
     await this.#perform(this.#outbox.answered(id, error, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
-    // A conversation that the server deleted or lost is deleted when its last queued message has failed.
-    if (error?.code === "unknown-conversation") {
-      this.#driver.sync.fetchHeads([conversation]);
-      await this.#driver.sync.recoverFromRollback();
-    }
+    await this.#fetchHeadIfGone(conversation, error);
+  }
+
+  /**
+   * Fetches the head of a refused item's conversation if the server does not know the conversation.
+   *
+   * A conversation that the server deleted or lost is deleted when its last queued message has failed.
+   *
+   * @param {string} conversation
+   * @param {ScrollbackError | null} error
+   */
+  async #fetchHeadIfGone(conversation, error) {
+    if (error?.code !== "unknown-conversation") return;
+    this.#driver.sync.fetchHeads([conversation]);
+    await this.#driver.sync.recoverFromRollback();
   }
 
   /**

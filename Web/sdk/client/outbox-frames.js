@@ -48,8 +48,6 @@ export function outboxFrame(conversation, request) {
         followed: request.isFollowed ?? undefined,
         ...request.read,
       };
-    case "clear":
-      return { type: "clear", conversation, seq: request.seq, epoch: request.epoch };
     case "putConversation":
       return {
         ...request.settings,

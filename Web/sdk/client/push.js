@@ -1,7 +1,6 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
 import { getMeta, setMeta } from "../store/meta.js";
-import { dropPushDevice } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 
 /** @typedef {import("../store/meta.js").PushRow} PushRow */
@@ -127,7 +126,7 @@ export class Push {
   async signOut() {
     if (!(await this.#row())?.wanted) return;
     await this.unregister();
-    const request = dropPushDevice(this.#core.device);
+    const request = { type: "dropPushDevice", device: this.#core.device };
     await this.#core.request(request, { timeout: unregistrationTimeout }).catch(() => {});
   }
 

@@ -1,17 +1,17 @@
 // @ts-check
 import { decodeHead, decodeList, decodeMessage, decodeObject, decodeSync, decodeText } from "../model/decode.js";
 import { ConversationID } from "../model/conversation-id.js";
-import { confirm, isRecovered, unconfirmed } from "../store/checkpoint.js";
-import { markDraftsBehind } from "../store/drafts.js";
-import { saveCursor, syncPoint } from "../store/meta.js";
+import { markDraftsBehind } from "../store/draft-sync.js";
 import {
   deleteConversation,
   deleteIfGone,
   positionsBehind,
   storeHeads,
   uncertainConversations,
-} from "../store/recents.js";
+} from "../store/heads.js";
+import { saveCursor, syncPoint } from "../store/meta.js";
 import { OpenConversation } from "../store/records.js";
+import { confirm, isRecovered, unconfirmed } from "../store/rollback.js";
 import { HeadFetches } from "../sync/head-fetches.js";
 import { ResumeState } from "../sync/resume-state.js";
 import { getHeads, maximumHeads, maximumRefreshed, refreshMessages, syncLogs, syncWindow } from "../wire/requests.js";

@@ -1,9 +1,9 @@
 // @ts-check
-import { ScrollbackError } from "../model/errors.js";
-import { saveThreads, threadsIn } from "../store/threads.js";
-import { decodeThreadPage, listThreads } from "../wire/requests.js";
+import { asScrollbackError } from "../model/errors.js";
+import { threadsIn } from "../store/threads.js";
 import { LiveView } from "./live-view.js";
 
+/** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
 /** @typedef {import("../wire/requests.js").MessageThread} MessageThread */
 /** @typedef {import("./core.js").Core} Core */
 
@@ -106,7 +106,7 @@ export class Threads extends LiveView {
       this.#listed = state;
       this.#error = null;
     } catch (error) {
-      this.#error = error instanceof ScrollbackError ? error : new ScrollbackError("internal-error", String(error));
+      this.#error = asScrollbackError(error, "internal-error", "The request failed.");
       // Another request would get the same answer, until the conversation changes.
       if (!this.#error.isTemporary) this.#listed = state;
       delay = retryDelay;
@@ -124,10 +124,7 @@ export class Threads extends LiveView {
    * @returns {Promise<string | null>} The cursor of the next page.
    */
   async #request(before, signal) {
-    const page = decodeThreadPage(await this.#core.request(listThreads(this.#conversation, before), { signal }));
-    await this.#core.store.write((transaction) => saveThreads(transaction, this.#conversation, page, before), {
-      stores: ["threads"],
-    });
-    return page.cursor;
+    const { fetchThreads } = await this.#core.remote(signal);
+    return await fetchThreads(this.#core, this.#conversation, before, signal);
   }
 }

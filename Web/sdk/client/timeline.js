@@ -1,19 +1,19 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import { ScrollbackError } from "../model/errors.js";
-import { standardLimits } from "../model/limits.js";
+import { asScrollbackError } from "../model/errors.js";
+import { maximumUsers, standardLimits } from "../model/limits.js";
 import { locate, messagesIn, pointToRequest } from "../store/history.js";
 import { queuedIn } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
 import { OpenConversation } from "../store/records.js";
 import { GapFill } from "../sync/gap-fill.js";
-import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { withPendingChanges } from "./pending-changes.js";
 import { stateOf } from "./send-handle.js";
 import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, windowAt } from "./timeline-window.js";
 
 /** @typedef {import("../model/conversation-head.js").Mute} Mute */
+/** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
 /** @typedef {import("../model/message-content.js").MessageContent} MessageContent */
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
@@ -458,12 +458,5 @@ export class Timeline extends LiveView {
   }
 }
 
-/**
- * @param {unknown} error
- * @returns {ScrollbackError}
- */
-function asError(error) {
-  return error instanceof ScrollbackError
-    ? error
-    : new ScrollbackError("internal-error", "The request failed.", { cause: error });
-}
+/** @param {unknown} error */
+const asError = (error) => asScrollbackError(error, "internal-error", "The request failed.");

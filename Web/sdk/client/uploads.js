@@ -1,7 +1,7 @@
 // @ts-check
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { fileOf, saveUploadProgress } from "../store/outbox.js";
-import { address, errorOf } from "./files.js";
+import { address, errorOf } from "./downloads.js";
 
 /** @typedef {import("../store/outbox.js").QueuedFile} QueuedFile */
 /** @typedef {import("./core.js").Core} Core */
@@ -92,9 +92,7 @@ export class Uploads {
     try {
       await this.#upload(message, conversation, signal);
     } catch (cause) {
-      error = cause instanceof ScrollbackError
-        ? cause
-        : new ScrollbackError("unreachable", "The app's token provider failed.", { cause });
+      error = asScrollbackError(cause, "unreachable", "The app's token provider failed.");
     }
     if (!signal.aborted) this.#core.mailbox.post({ type: "uploaded", id: message, error });
   }

@@ -109,7 +109,8 @@ export function decodeCounter(json, name) {
  * @param {(json: JSONObject, name: string) => Value} decode
  * @returns {Value | null}
  */
-const optional = (json, name, decode) => json[name] === undefined || json[name] === null ? null : decode(json, name);
+export const optional = (json, name, decode) =>
+  json[name] === undefined || json[name] === null ? null : decode(json, name);
 
 /**
  * @param {JSONObject} json

@@ -179,3 +179,13 @@ export class ScrollbackError extends Error {
     return problem;
   }
 }
+
+/**
+ * Returns an error of the client or the server as it is, and any other error as the cause of a new one.
+ *
+ * @param {unknown} error
+ * @param {ErrorCode} code The code for any other error.
+ * @param {string} message The message for any other error.
+ */
+export const asScrollbackError = (error, code, message) =>
+  error instanceof ScrollbackError ? error : new ScrollbackError(code, message, { cause: error });

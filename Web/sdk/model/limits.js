@@ -22,3 +22,6 @@ export const standardLimits = Object.freeze({
   attributeBytes: 32 * 1024,
   pageSize: 100,
 });
+
+/** The maximum number of users in a request for profiles or presence. */
+export const maximumUsers = 100;

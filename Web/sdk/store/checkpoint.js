@@ -1,15 +1,9 @@
 // @ts-check
-import { compareTimetokens } from "../model/timetoken.js";
-import { markDraftsBehind } from "./drafts.js";
-import { getMeta, setMeta } from "./meta.js";
-import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
-import { messageOf } from "./records.js";
-import { ScrollbackError } from "../model/errors.js";
+import { setMeta } from "./meta.js";
 
-/** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
-// What proves that the server still has everything that this device has seen, and what to do if it does not.
+// What proves that the server still has everything that this device has seen.
 
 /**
  * The newest checkpoint that the server sent, until it is stored.
@@ -63,101 +57,4 @@ export class NotedCheckpoint {
     setMeta(transaction, "checkpoint", checkpoint);
     return () => (this.#stored = checkpoint);
   }
-}
-
-/** The commit number of conversations that were not fetched since the server's store went back. */
-const outdatedCommit = -1;
-
-/**
- * The age in milliseconds up to which a message that the server lost is sent again automatically. Older messages fail,
- * so that the user decides whether they still make sense.
- */
-const resendAge = 24 * 60 * 60 * 1000;
-
-/**
- * Prepares for a new sync because the server's store went back to an earlier state.
- *
- * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
- * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
- * function can be called repeatedly.
- *
- * @param {Transaction} transaction
- * @param {string} user
- * @param {string} lostAfter The timetoken after which messages may be lost.
- */
-export async function adoptRollback(transaction, user, lostAfter) {
-  for (const row of await transaction.all("messages")) {
-    const message = messageOf(row);
-    const { id, conversation, content, attributes } = message;
-    const isLost = message.sender === user && compareTimetokens(message.timetoken, lostAfter) > 0;
-    if (!isLost || !content || message.type === "notice" || await transaction.get("outbox", id)) continue;
-    await insertIntoOutbox(transaction, {
-      id,
-      conversation,
-      request: { type: "send", submission: { id, content, attributes } },
-      now: message.sentAt.getTime(),
-      state: { type: "unconfirmed" },
-      isFrozen: true,
-    });
-  }
-  for (const row of await transaction.all("conversations")) {
-    if (row.log) transaction.put("conversations", { ...row, entry: { ...row.entry, lastCommit: outdatedCommit } });
-  }
-  for (const row of await transaction.all("people")) transaction.put("people", { ...row, fetchedAt: 0 });
-  // A server that lost all drafts does not report any.
-  markDraftsBehind(transaction);
-  setMeta(transaction, "isRecovered", false);
-}
-
-/**
- * Returns whether nothing is left to recover after the server's store went back.
- *
- * @param {Transaction} transaction
- */
-export const isRecovered = async (transaction) => await getMeta(transaction, "isRecovered") ?? false;
-
-/**
- * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
- * unknown whether the server still has them. It reads all conversations. If there are none, {@link isRecovered} is true
- * afterwards.
- *
- * @param {Transaction} transaction
- * @param {number} limit The maximum number of messages.
- */
-export async function unconfirmed(transaction, limit) {
-  const conversations = (await transaction.all("conversations"))
-    .filter(({ entry }) => entry.lastCommit === outdatedCommit).map(({ id }) => /** @type {string} */ (id));
-  const messages = (await transaction.allOf("outbox", "ordinal"))
-    .filter(({ state }) => state.type === "unconfirmed").slice(0, limit)
-    .map(({ id, conversation }) => ({
-      id: /** @type {string} */ (id),
-      conversation: /** @type {string} */ (conversation),
-    }));
-  if (conversations.length + messages.length === 0) setMeta(transaction, "isRecovered", true);
-  return { conversations, messages };
-}
-
-/**
- * Removes a message from the outbox that the server still has, or queues one that it lost.
- *
- * @param {Transaction} transaction
- * @param {string} id
- * @param {boolean} isKnown Whether the server has the message.
- * @param {number} now
- * @returns {Promise<OutboxItem | null>} The item to queue.
- */
-export async function confirm(transaction, id, isKnown, now) {
-  const row = await transaction.get("outbox", id);
-  if (row?.state.type !== "unconfirmed") return null;
-  if (isKnown) {
-    removeFromOutbox(transaction, id);
-    return null;
-  }
-  const { request: _, about: _about, isFrozen: wasTransmitted, ...item } = row;
-  const isOld = now - row.createdAt > resendAge;
-  const message = "The server was restored to an earlier state and lost this message. Send it again or delete it.";
-  const state = isOld ? { type: "failed", error: new ScrollbackError("expired", message) } : { type: "queued" };
-  const queued = /** @type {OutboxItem} */ ({ ...item, wasTransmitted, state });
-  await saveOutboxItem(transaction, queued);
-  return queued;
 }

@@ -47,7 +47,6 @@ import { outboxItem } from "../sync/outbox-item.js";
  *   | {type: "addAction", message: string, operation: string, action: string, value: string}
  *   | {type: "removeAction", message: string, operation: string, action: string, value: string}
  *   | {type: "changeThread"} & ThreadChange
- *   | {type: "clear", seq: number, epoch: string}
  *   | {type: "putConversation", operation: string, exists: boolean | null, settings: JSONObject}
  *   | {type: "deleteConversation"}} OutboxRequest
  */

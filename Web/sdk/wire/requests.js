@@ -1,6 +1,6 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
-import { decodeCounter, decodeList, decodeMessage, decodeObject, decodeText } from "../model/decode.js";
+import { decodeCounter, decodeList, decodeMessage, decodeObject, decodeText, optional } from "../model/decode.js";
 import { timetoken } from "../model/timetoken.js";
 
 /** @typedef {import("../model/conversation-head.js").EpochPosition} EpochPosition */
@@ -209,9 +209,6 @@ export const maximumRefreshed = 20;
  */
 export const refreshMessages = (messages) => ({ type: "refresh", messages });
 
-/** The maximum number of users in a request for profiles or presence. */
-export const maximumUsers = 100;
-
 /**
  * The registration of a browser for pushes.
  *
@@ -365,5 +362,5 @@ export const decodeThreadPage = (body) => ({
       state: decodeThreadState(decodeObject(state, "state")),
     };
   }),
-  cursor: body["cursor"] === undefined ? null : timetoken(decodeText(body, "cursor"), "cursor"),
+  cursor: optional(body, "cursor", (json, name) => timetoken(decodeText(json, name), name)),
 });
