@@ -260,6 +260,8 @@ export class SyncDriver {
       this.#core.reportDelivered(outcomes);
       await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
       if (hasDrafts) await this.#driver.drafts.sync();
+      // If the store failed in one of these steps, the connection is gone. The next one repeats them.
+      if (!this.#driver.isOnline) return;
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
       this.#perform(this.#resume.windowStored(({ conversation }) => behind.get(conversation) ?? null));
       if (isLast) {
