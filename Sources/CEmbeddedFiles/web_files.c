@@ -421,27 +421,24 @@ static const unsigned char file_138[] = {
 #embed "../../Web/sdk/sync/outbox.js"
 };
 static const unsigned char file_139[] = {
-#embed "../../Web/sdk/sync/own-typing.js"
-};
-static const unsigned char file_140[] = {
 #embed "../../Web/sdk/sync/read-state.js"
 };
-static const unsigned char file_141[] = {
+static const unsigned char file_140[] = {
 #embed "../../Web/sdk/sync/received-ids.js"
 };
-static const unsigned char file_142[] = {
+static const unsigned char file_141[] = {
 #embed "../../Web/sdk/sync/recent-entry.js"
 };
-static const unsigned char file_143[] = {
+static const unsigned char file_142[] = {
 #embed "../../Web/sdk/sync/resume-state.js"
 };
-static const unsigned char file_144[] = {
-#embed "../../Web/sdk/sync/typing-users.js"
+static const unsigned char file_143[] = {
+#embed "../../Web/sdk/sync/typing.js"
 };
-static const unsigned char file_145[] = {
+static const unsigned char file_144[] = {
 #embed "../../Web/sdk/wire/frames.js"
 };
-static const unsigned char file_146[] = {
+static const unsigned char file_145[] = {
 #embed "../../Web/sdk/wire/requests.js"
 };
 
@@ -585,14 +582,13 @@ static const embedded_web_file files[] = {
     {"/sdk/sync/log-state.js", {file_136, sizeof file_136}},
     {"/sdk/sync/outbox-item.js", {file_137, sizeof file_137}},
     {"/sdk/sync/outbox.js", {file_138, sizeof file_138}},
-    {"/sdk/sync/own-typing.js", {file_139, sizeof file_139}},
-    {"/sdk/sync/read-state.js", {file_140, sizeof file_140}},
-    {"/sdk/sync/received-ids.js", {file_141, sizeof file_141}},
-    {"/sdk/sync/recent-entry.js", {file_142, sizeof file_142}},
-    {"/sdk/sync/resume-state.js", {file_143, sizeof file_143}},
-    {"/sdk/sync/typing-users.js", {file_144, sizeof file_144}},
-    {"/sdk/wire/frames.js", {file_145, sizeof file_145}},
-    {"/sdk/wire/requests.js", {file_146, sizeof file_146}},
+    {"/sdk/sync/read-state.js", {file_139, sizeof file_139}},
+    {"/sdk/sync/received-ids.js", {file_140, sizeof file_140}},
+    {"/sdk/sync/recent-entry.js", {file_141, sizeof file_141}},
+    {"/sdk/sync/resume-state.js", {file_142, sizeof file_142}},
+    {"/sdk/sync/typing.js", {file_143, sizeof file_143}},
+    {"/sdk/wire/frames.js", {file_144, sizeof file_144}},
+    {"/sdk/wire/requests.js", {file_145, sizeof file_145}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

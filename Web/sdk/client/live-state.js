@@ -1,7 +1,6 @@
 // @ts-check
 import { decodeList } from "../model/decode.js";
-import { OwnTyping } from "../sync/own-typing.js";
-import { TypingUsers } from "../sync/typing-users.js";
+import { OwnTyping, TypingUsers } from "../sync/typing.js";
 import { decodePresence } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 
