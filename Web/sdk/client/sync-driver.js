@@ -438,11 +438,13 @@ export class SyncDriver {
   async #confirmed(asked, { body, error }) {
     this.#isConfirming = false;
     if (error) return this.#driver.retryAfter(error);
-    const known = new Set(decodeList(body["matched"], "matched", decodeMessage).map(({ id }) => id));
+    const known = new Map(
+      decodeList(body["matched"], "matched", decodeMessage).map((message) => [message.id, message]),
+    );
     const { now } = this.#driver;
     const lost = await this.#core.store.write(async (transaction) => {
       const items = [];
-      for (const { id } of asked) items.push(await confirm(transaction, id, known.has(id), now));
+      for (const { id } of asked) items.push(await confirm(transaction, id, known.get(id), now));
       return items.filter((item) => item !== null);
     });
     for (const item of lost) await this.#driver.outbox.requeue(item);
