@@ -442,30 +442,27 @@ static const unsigned char file_145[] = {
 #embed "../../Web/sdk/sync/outbox.js"
 };
 static const unsigned char file_146[] = {
-#embed "../../Web/sdk/sync/own-typing.js"
-};
-static const unsigned char file_147[] = {
 #embed "../../Web/sdk/sync/read-state.js"
 };
-static const unsigned char file_148[] = {
+static const unsigned char file_147[] = {
 #embed "../../Web/sdk/sync/received-ids.js"
 };
-static const unsigned char file_149[] = {
+static const unsigned char file_148[] = {
 #embed "../../Web/sdk/sync/recent-entry.js"
 };
-static const unsigned char file_150[] = {
+static const unsigned char file_149[] = {
 #embed "../../Web/sdk/sync/resume-state.js"
 };
-static const unsigned char file_151[] = {
-#embed "../../Web/sdk/sync/typing-users.js"
+static const unsigned char file_150[] = {
+#embed "../../Web/sdk/sync/typing.js"
 };
-static const unsigned char file_152[] = {
+static const unsigned char file_151[] = {
 #embed "../../Web/sdk/wire/frames.js"
 };
-static const unsigned char file_153[] = {
+static const unsigned char file_152[] = {
 #embed "../../Web/sdk/wire/json.js"
 };
-static const unsigned char file_154[] = {
+static const unsigned char file_153[] = {
 #embed "../../Web/sdk/wire/requests.js"
 };
 
@@ -616,15 +613,14 @@ static const embedded_web_file files[] = {
     {"/sdk/sync/log-state.js", {file_143, sizeof file_143}},
     {"/sdk/sync/outbox-item.js", {file_144, sizeof file_144}},
     {"/sdk/sync/outbox.js", {file_145, sizeof file_145}},
-    {"/sdk/sync/own-typing.js", {file_146, sizeof file_146}},
-    {"/sdk/sync/read-state.js", {file_147, sizeof file_147}},
-    {"/sdk/sync/received-ids.js", {file_148, sizeof file_148}},
-    {"/sdk/sync/recent-entry.js", {file_149, sizeof file_149}},
-    {"/sdk/sync/resume-state.js", {file_150, sizeof file_150}},
-    {"/sdk/sync/typing-users.js", {file_151, sizeof file_151}},
-    {"/sdk/wire/frames.js", {file_152, sizeof file_152}},
-    {"/sdk/wire/json.js", {file_153, sizeof file_153}},
-    {"/sdk/wire/requests.js", {file_154, sizeof file_154}},
+    {"/sdk/sync/read-state.js", {file_146, sizeof file_146}},
+    {"/sdk/sync/received-ids.js", {file_147, sizeof file_147}},
+    {"/sdk/sync/recent-entry.js", {file_148, sizeof file_148}},
+    {"/sdk/sync/resume-state.js", {file_149, sizeof file_149}},
+    {"/sdk/sync/typing.js", {file_150, sizeof file_150}},
+    {"/sdk/wire/frames.js", {file_151, sizeof file_151}},
+    {"/sdk/wire/json.js", {file_152, sizeof file_152}},
+    {"/sdk/wire/requests.js", {file_153, sizeof file_153}},
 };
 
 const embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};

@@ -39,12 +39,12 @@ extension SQLiteReader {
         try connection.first(Self.nextScheduled) { $0.add(Date(timeIntervalSinceReferenceDate: -.infinity)) } ?? nil
     }
 
-    private static let cancelledDigest = Statement("SELECT digest FROM cancelled WHERE userID = ? AND id = ?") {
+    private static let retryDigest = Statement("SELECT digest FROM cancelled WHERE userID = ? AND id = ?") {
         $0.integer()
     }
 
-    func cancelledDigest(of id: MessageID, of user: UserID) throws -> Int64? {
-        try connection.first(Self.cancelledDigest) { $0.add(user, id) }
+    func retryDigest(of id: MessageID, of user: UserID) throws -> Int64? {
+        try connection.first(Self.retryDigest) { $0.add(user, id) }
     }
 }
 
@@ -78,24 +78,24 @@ extension SQLiteWriter {
         try connection.run(Self.dropScheduledInConversation) { $0.add(conversation.description) }
     }
 
-    private static let insertCancelled = Statement(
+    private static let insertRetryDigest = Statement(
         """
         INSERT INTO cancelled (userID, id, digest, at) VALUES (?, ?, ?, ?)
         ON CONFLICT (userID, id) DO UPDATE SET digest = excluded.digest, at = excluded.at
         """)
-    private static let dropOldestCancelled = Statement(
+    private static let dropOldestRetryDigests = Statement(
         """
         DELETE FROM cancelled WHERE (userID, id) IN
             (SELECT userID, id FROM cancelled WHERE userID = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)
         """)
 
-    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws {
-        try connection.run(Self.insertCancelled) {
+    func insertRetryDigest(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws {
+        try connection.run(Self.insertRetryDigest) {
             $0.add(user, id)
             $0.add(digest)
             $0.add(time)
         }
-        try connection.run(Self.dropOldestCancelled) { $0.add(user, Int64(limit)) }
+        try connection.run(Self.dropOldestRetryDigests) { $0.add(user, Int64(limit)) }
     }
 }
 

@@ -44,10 +44,11 @@ extension ScheduledMessage: ListElement {
     }
 }
 
-/// The members of a message to schedule: those of a submission, and `sendAt`.
+/// The members of a message to schedule: those of a submission, `sendAt`, and the `operation` of the request.
 package struct ScheduledSubmission: Sendable {
     package var fields = SubmissionFields()
     package var sendAt: Date?
+    package var operation: MessageID?
 
     package init() {}
 
@@ -55,8 +56,11 @@ package struct ScheduledSubmission: Sendable {
     ///
     /// - Returns: Whether a scheduled message has such a member. If not, its value is still to be read.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
-        guard name == "sendAt" else { return try fields.read(name, &value) }
-        sendAt = try value.date(name)
+        switch name {
+        case "sendAt": sendAt = try value.date(name)
+        case "operation": operation = try value.messageID(name)
+        default: return try fields.read(name, &value)
+        }
         return true
     }
 }

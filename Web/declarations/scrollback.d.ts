@@ -1808,13 +1808,14 @@ declare module "scrollback/store/database" {
      *   `due` those of which this browser has messages to report as delivered.
      * - `messages`: the stored messages of each log, by sequence number.
      * - `outbox`: the messages and changes that the server has not acknowledged.
+     * - `kept`: the user's own messages of logs that the server replaced because its store went back, by sequence number.
      * - `settings`: the user's settings that the server has not confirmed.
      * - `files`: the files of queued messages, by message.
      * - `drafts`: texts that were not sent. The index `pending` has those that the server has not accepted.
      * - `threads`: the listed threads of each conversation, by their first message.
      * - `people`: profiles.
      */
-    export type StoreName = "meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people";
+    export type StoreName = "meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people" | "kept";
     import { ScrollbackError } from "scrollback/model/errors";
 }
 declare module "scrollback/store/outbox" {
@@ -1986,6 +1987,7 @@ declare module "scrollback/store/outbox" {
         type: "schedule";
         submission: Submission;
         sendAt: Date;
+        operation?: MessageID;
     } | {
         type: "edit";
         message: string;
@@ -4372,7 +4374,7 @@ declare module "scrollback/store/records" {
         save(transaction: Transaction): void;
         #private;
     }
-    export function messageKeys(conversation: string, lower: number, upper: number): IDBKeyRange;
+    export function messageKeys(conversation: string, lower?: number | undefined, upper?: number | undefined): IDBKeyRange;
     export type StoredMessage = import("scrollback/model/message").Message;
     export type StoredLogState = import("scrollback/sync/log-state").StoredLogState;
     export type StoredReadState = import("scrollback/sync/read-state").StoredReadState;
@@ -4542,6 +4544,8 @@ declare module "scrollback/store/recents" {
 }
 declare module "scrollback/store/checkpoint" {
     /** @typedef {import("scrollback/store/database").Transaction} Transaction */
+    /** The commit number of conversations that were not fetched since the server's store went back. */
+    export const outdatedCommit: -1;
     /**
      * The newest checkpoint that the server sent, until it is stored.
      *
@@ -5443,8 +5447,9 @@ declare module "scrollback/store/rollback" {
      * Prepares for a new sync because the server's store went back to an earlier state.
      *
      * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
-     * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
-     * function can be called repeatedly.
+     * has them. The user's other messages are kept for the case that the store goes back once more. The browser loads only
+     * some of them again. All conversations and profiles are fetched again, and drafts are compared with those of the
+     * server. The function can be called repeatedly.
      *
      * @param {Transaction} transaction
      * @param {string} user
@@ -5471,12 +5476,13 @@ declare module "scrollback/store/rollback" {
      *
      * @param {Transaction} transaction
      * @param {string} id
-     * @param {boolean} isKnown Whether the server has the message.
+     * @param {Message | undefined} known The message, if the server has it.
      * @param {number} now
      * @returns {Promise<OutboxItem | null>} The item to queue.
      */
-    export function confirm(transaction: Transaction, id: string, isKnown: boolean, now: number): Promise<OutboxItem | null>;
+    export function confirm(transaction: Transaction, id: string, known: Message | undefined, now: number): Promise<OutboxItem | null>;
     export function isRecovered(transaction: Transaction): Promise<boolean>;
+    export type Message = import("scrollback/model/message").Message;
     export type OutboxItem = import("scrollback/sync/outbox-item").OutboxItem;
     export type Transaction = import("scrollback/store/database").Transaction;
 }
@@ -5994,7 +6000,8 @@ declare module "scrollback/client/drafts-driver" {
     export type Answer = import("scrollback/client/driver").Answer;
     export type Driver = import("scrollback/client/driver").Driver;
 }
-declare module "scrollback/sync/own-typing" {
+declare module "scrollback/sync/typing" {
+    /** @typedef {import("scrollback/model/text").UserID} UserID */
     /**
      * The state machine for sending this user's typing status.
      *
@@ -6042,10 +6049,6 @@ declare module "scrollback/sync/own-typing" {
         get next(): number | null;
         #private;
     }
-    import { ConversationID } from "scrollback/model/conversation-id";
-}
-declare module "scrollback/sync/typing-users" {
-    /** @typedef {import("scrollback/model/text").UserID} UserID */
     /** The users who are typing in each conversation. */
     export class TypingUsers {
         /** The time in milliseconds after which a user counts as no longer typing if no notification arrives. */

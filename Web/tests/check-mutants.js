@@ -170,14 +170,14 @@ const mutants = [
   {
     name: "Typing continues after the message",
     machine: "ownTyping",
-    file: "sync/own-typing.js",
+    file: "sync/typing.js",
     from: "sent(id) {\n    this.#entries.delete(id);",
     to: "sent(id) {\n    id;",
   },
   {
     name: "A user types without end",
     machine: "typingUsers",
-    file: "sync/typing-users.js",
+    file: "sync/typing.js",
     from: "if (until <= now && ",
     to: "if (until < 0 && ",
   },

@@ -1,7 +1,9 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { Conversation } from "../sdk/client/conversation.js";
 import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
+import { outboxFrame } from "../sdk/client/outbox-frames.js";
 import { extendedWindow, shownRange, windowAround } from "../sdk/client/timeline-window.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { LogState } from "../sdk/sync/log-state.js";
@@ -82,4 +84,19 @@ Deno.test("Requests get an error if the loop of the client can't run", async () 
   assert.deepEqual(request, { status: "fulfilled", value: { body: null, error } });
   assert.deepEqual(retry, { status: "fulfilled", value: false });
   assert.deepEqual(cancel, { status: "rejected", reason: error });
+});
+
+Deno.test("Each request to schedule a message has an ID of its own", async () => {
+  /** @type {any[]} */
+  const messages = [];
+  const core = /** @type {any} */ ({
+    queue: (/** @type {string} */ conversation, /** @type {string} */ _, /** @type {any} */ request) =>
+      messages.push(outboxFrame(conversation, request)["message"]),
+  });
+  const crew = new Conversation(core, "group:crew");
+  await crew.schedule("hi", new Date(0));
+  await crew.schedule("hello", new Date(0), {}, { replacing: messages[0].id });
+  const [first, second] = messages;
+  assert.equal(second.id, first.id);
+  assert.equal(new Set([first.id, first.operation, second.operation]).size, 3);
 });

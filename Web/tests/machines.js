@@ -50,12 +50,10 @@ export async function loadMachines(sdk) {
   const { ConnectionLifecycle } = await load("sync/connection-lifecycle.js");
   /** @type {typeof import("../sdk/sync/head-fetches.js")} */
   const { HeadFetches } = await load("sync/head-fetches.js");
-  /** @type {typeof import("../sdk/sync/own-typing.js")} */
-  const { OwnTyping } = await load("sync/own-typing.js");
   /** @type {typeof import("../sdk/sync/received-ids.js")} */
   const { ReceivedIDs } = await load("sync/received-ids.js");
-  /** @type {typeof import("../sdk/sync/typing-users.js")} */
-  const { TypingUsers } = await load("sync/typing-users.js");
+  /** @type {typeof import("../sdk/sync/typing.js")} */
+  const { OwnTyping, TypingUsers } = await load("sync/typing.js");
 
   const error = (/** @type {Value} */ value) => ScrollbackError.from(value);
   /** @param {Value} value @returns {import("../sdk/model/log.js").LogPosition} */

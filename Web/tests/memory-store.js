@@ -5,6 +5,7 @@ const keyPaths = {
   conversations: ["id"],
   messages: ["conversation", "seq"],
   outbox: ["id"],
+  kept: ["conversation", "seq"],
   files: ["message"],
   settings: ["conversation"],
   drafts: ["conversation"],

@@ -67,8 +67,8 @@ class Client {
         throw error;
       },
     });
-    const ignored = ["changed", "changedAnything", "notify", "reportDelivered", "setCurrent", "setPresence"];
-    for (const name of [...ignored, "setSubscription", "uploadEnded"]) this.core[name] = () => {};
+    const ignored = ["changed", "changedAnything", "notify", "reportDelivered", "setConnection", "setCurrent"];
+    for (const name of [...ignored, "setPresence", "setSubscription", "uploadEnded"]) this.core[name] = () => {};
     this.driver = new Driver(this.core, new Outbox([], standardPace));
     this.driver.send = (request, answered = () => {}) => {
       const since = this.driver.deletions.length;
@@ -325,4 +325,24 @@ Deno.test("A late answer to an earlier request for a window does not end the pas
   first.answered({ body: window(), error: null });
   await client.storeWindow();
   assert.equal(await getMeta(/** @type {any} */ (client.store), "isInterrupted"), true);
+});
+
+Deno.test("A pass in which the store failed does not make the client current", async () => {
+  const id = "0198f3c2-7c1e-7000-8000-0123456789ab";
+  const client = new Client();
+  await client.connect(head(crew));
+  const answered = await client.send(id);
+  await answered({ body: null, error: unknown });
+  /** @type {boolean[]} */
+  const states = [];
+  client.core.setCurrent = (/** @type {boolean} */ isCurrent) => states.push(isCurrent);
+  client.core.storageFailed = () => (client.isOnline = false);
+  await client.sync.restart();
+  // The store fails when the message that another device sent leaves the outbox.
+  const store = /** @type {any} */ (client.store);
+  store.write = (/** @type {(transaction: any) => unknown} */ body, /** @type {any} */ options) =>
+    options?.stores ? Promise.reject(new Error("The disk is full.")) : body(store);
+  const fields = { conversation: crew, seq: 3, n: 3, id, timetoken: "9", epoch: "7", sender: "alice", type: "text" };
+  await client.answer(window(head(crew, { lastMessage: { ...fields, content: { text: "hi" } } })));
+  assert.deepEqual([client.isOnline, states.includes(true)], [false, false]);
 });

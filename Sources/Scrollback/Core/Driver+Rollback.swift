@@ -51,14 +51,17 @@ extension Driver {
         do throws(ChatError) {
             var reader = try JSONReader(try result.get())
             let answer = try RefreshMessages.Answer(from: &reader)
-            let known = Set(
-                answer.messages.compactMap { message in
-                    if case .success(let message) = message.result { message.id } else { nil }
-                })
+            let known = answer.messages.compactMap { try? $0.result.get() }
+            let messages = Dictionary(known.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             let now = now
             let lost = try await core.store.write { writer in
-                for message in asked where known.contains(message.id) { try writer.confirm(message.id) }
-                return try asked.filter { !known.contains($0.id) }.compactMap { try writer.requeue($0.id, now: now) }
+                try asked.compactMap { reference -> OutboxItem? in
+                    guard let message = messages[reference.id] else {
+                        return try writer.requeue(reference.id, now: now)
+                    }
+                    try writer.confirm(message, in: reference.conversation)
+                    return nil
+                }
             }
             for item in lost { await perform(outbox.requeue(item, now: now)) }
             core.changes.changed(Set(asked.map(\.conversation)))

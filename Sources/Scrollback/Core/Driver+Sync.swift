@@ -141,6 +141,8 @@ extension Driver {
             await removeStored(heads.compactMap(\.lastMessage))
             await sendSettings()
             if window.hasDrafts { await syncDrafts() }
+            // If the store failed in one of these steps, the connection is gone. The next one repeats them.
+            guard connection != nil else { return }
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
             if window.isLast {

@@ -37,9 +37,10 @@ extension Conversation {
         let sealed = try core.store.messageEncryption.seal(submission, to: self.id)
         // The outbox keeps one request for each ID, and this one may replace a message that is still queued.
         let operation = id == nil ? submission.id : core.newID()
-        return try await core.queue(
-            .schedule(ScheduleMessage(conversation: self.id, submission: sealed, sendAt: date)), operation,
-            about: submission.id, in: self.id)
+        // The server recognizes a retry by another ID than that of the message, which it knows if it was cancelled.
+        let request = ScheduleMessage(
+            conversation: self.id, submission: sealed, sendAt: date, operation: core.newID())
+        return try await core.queue(.schedule(request), operation, about: submission.id, in: self.id)
     }
 }
 

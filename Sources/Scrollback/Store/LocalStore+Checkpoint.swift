@@ -71,39 +71,29 @@ extension LocalWriter {
     /// Prepares for a new sync because the server's store went back to an earlier state.
     ///
     /// The user's own messages that the server may have lost are kept in the outbox until the server has answered
-    /// whether it has them. Their files are kept too, if they are stored on this device. All conversations and profiles
-    /// are fetched again, and drafts are compared with those of the server. This method can be called repeatedly.
+    /// whether it has them. Their files are kept too, if they are stored on this device. The user's other messages are
+    /// kept for the case that the store goes back once more. All conversations and profiles are fetched again, and
+    /// drafts are compared with those of the server. This method can be called repeatedly.
     ///
     /// - Parameter time: The time after which messages may be lost.
     package func adoptRollback(lostAfter time: Timetoken, files: LocalFiles) throws {
-        try keepOwnMessages(since: time, files: files)
+        try keepInOutbox(since: time, files: files)
         try db.execute(sql: "UPDATE conversation SET lastCommit = \(Self.outdatedCommit) WHERE epoch IS NOT NULL")
         try db.execute(sql: "UPDATE person SET fetchedAt = 0")
         // A server that lost all drafts does not report any.
         try markDraftsBehind()
     }
 
-    private func keepOwnMessages(since time: Timetoken, files: LocalFiles) throws {
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT conversation.id, seq FROM message JOIN conversation ON number = conversation
-                WHERE sender = ? AND timetoken > ? AND content IS NOT NULL
-                    AND message.id NOT IN (SELECT id FROM outbox)
-                ORDER BY timetoken
-                """, arguments: [user.text, Int64(bitPattern: time.rawValue)])
-        for row in found {
-            let id = try ConversationID(row[0] as String)
-            guard let number = try reader.number(of: id), let log = try reader.log(number),
-                let message = try reader.asStored.message(at: row[1], number: number, in: id, epoch: log.epoch),
-                let content = message.content, content.notice == nil
-            else { continue }
-            let submission = Submission(id: message.id, content: content, attributes: message.attributes)
-            _ = try insert(submission, to: id, now: message.sentAt)
+    private func keepInOutbox(since time: Timetoken, files: LocalFiles) throws {
+        try keepOwnMessages()
+        for message in try reader.keptMessages(after: time) {
+            let submission = message.submission
+            _ = try insert(submission, to: message.conversation, now: message.timetoken.date)
             try db.cachedStatement(sql: "UPDATE outbox SET state = 'unconfirmed', isFrozen = 1 WHERE id = ?")
-                .execute(arguments: [message.id.data])
-            try recreateUploads(of: message.id, with: content, from: files)
+                .execute(arguments: [submission.id.data])
+            try recreateUploads(of: submission.id, with: submission.content, from: files)
         }
+        try removeKeptMessages(after: time)
     }
 
     /// Queues a message that the server lost with its files, or marks it as failed if it is old.
@@ -124,8 +114,14 @@ extension LocalWriter {
     }
 
     /// Removes a message from the outbox that the server still has.
-    package func confirm(_ id: MessageID) throws {
-        if try reader.isUnconfirmed(id) { try removeFromOutbox(id) }
+    ///
+    /// - Parameters:
+    ///   - message: The message as the server has it.
+    ///   - id: The conversation of the message in the outbox.
+    package func confirm(_ message: Message, in id: ConversationID) throws {
+        guard try reader.isUnconfirmed(message.id) else { return }
+        try removeFromOutbox(message.id)
+        if let number = try reader.number(of: id) { try keep(message, in: number) }
     }
 }
 

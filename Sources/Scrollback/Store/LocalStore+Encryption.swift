@@ -5,7 +5,8 @@ package import SQLiteSupport
 extension EncryptedTable {
     /// All tables of the client's store that contain encrypted texts.
     ///
-    /// All other columns stay readable (Documentation/threat-model.md).
+    /// All other columns stay readable (Documentation/threat-model.md). A new table is the last one, because the
+    /// position of an interrupted encryption has the index of its table.
     static let ofClient = [
         // The row's number is assigned by the insert that needs it, so the encryption binds the ID instead.
         EncryptedTable("conversation", key: ["number"], binding: ["id"], texts: ["name", "avatar", "extension"]),
@@ -17,6 +18,7 @@ extension EncryptedTable {
         EncryptedTable("draft", key: ["conversation"], texts: ["body"]),
         EncryptedTable("extension", key: ["conversation", "message"], texts: ["body"]),
         EncryptedTable("upload", key: ["media", "message"], binding: ["media"], texts: ["name", "url"]),
+        EncryptedTable("keptMessage", key: ["conversation", "seq"], texts: ["body"]),
     ]
 }
 
@@ -31,6 +33,10 @@ extension EncryptedRow {
     }
 
     static func outbox(_ id: MessageID) -> EncryptedRow { EncryptedRow("outbox", .bytes(id.uuid)) }
+
+    static func keptMessage(_ conversation: Int64, _ seq: Seq) -> EncryptedRow {
+        EncryptedRow("keptMessage", .number(conversation), .number(seq))
+    }
 
     static func person(_ user: UserID) -> EncryptedRow { EncryptedRow("person", .text(user.text)) }
 

@@ -109,6 +109,7 @@ extension LocalWriter {
         if let before, before.epoch != log.state?.epoch {
             try changeEntry(of: &log, in: id) { $0.reset() }
             try dropPendingOfOldEpoch(id, number: log.number)
+            try removeKeptMessagesOfOldEpoch(log.number)
         }
         if before == nil, let state = log.state, try !reader.hasCompletedSync() {
             try changeEntry(of: &log, in: id) { $0.delivery.reportedSeq = state.head }

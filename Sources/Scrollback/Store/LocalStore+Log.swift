@@ -336,6 +336,7 @@ extension LocalWriter {
             try removeLocalExtensions(at: range, in: number)
             try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
                 .execute(arguments: [number, range.lowerBound, range.upperBound])
+            try removeKeptMessages(at: range, in: number)
         }
         guard !edit.upserts.isEmpty else { return }
         let upsert = try db.cachedStatement(sql: MessageColumns.upsert)

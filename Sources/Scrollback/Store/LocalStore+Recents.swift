@@ -156,7 +156,7 @@ extension LocalWriter {
         try removeLocalExtensions(in: id)
         try db.execute(sql: "DELETE FROM member WHERE conversation = ?", arguments: [id.administered.description])
         guard let number = try reader.number(of: id) else { return }
-        for table in ["message", "gap", "deletedRange", "thread"] {
+        for table in ["message", "gap", "deletedRange", "thread", "keptMessage"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE conversation = ?", arguments: [number])
         }
         try db.execute(sql: "DELETE FROM conversation WHERE number = ?", arguments: [number])

@@ -188,6 +188,7 @@ extension LocalStore {
         registerSeveralMessagesOfAFile(in: &migrator)
         registerDeliveries(in: &migrator)
         migrator.registerMigration("15", migrate: renameTablesAndColumns)
+        registerKeptMessages(in: &migrator)
         return migrator
     }
 
@@ -220,6 +221,18 @@ extension LocalStore {
                     ALTER TABLE conversation ADD COLUMN deliverySearchedSeq INTEGER NOT NULL DEFAULT 0;
                     UPDATE conversation SET peerDeliveredSeq = peerReadSeq, deliveredSeq = replayed;
                     CREATE INDEX dueDeliveries ON conversation (number) WHERE deliverySeq > deliveredSeq;
+                    """)
+        }
+    }
+
+    private static func registerKeptMessages(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("16") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE keptMessage (
+                        conversation INTEGER NOT NULL, seq INTEGER NOT NULL, id BLOB NOT NULL,
+                        timetoken INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (conversation, seq)
+                    ) WITHOUT ROWID;
                     """)
         }
     }

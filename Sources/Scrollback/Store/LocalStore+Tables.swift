@@ -161,7 +161,7 @@ extension LocalStore {
         );
         """
 
-    /// The table of queued messages and changes.
+    /// The tables of queued messages and changes, and of messages that may be queued again.
     private static let queueTables = """
         CREATE TABLE outbox (
             id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
@@ -178,6 +178,13 @@ extension LocalStore {
         ) WITHOUT ROWID;
         CREATE INDEX outboxLane ON outbox (conversation, ordinal);
         CREATE INDEX outboxSubject ON outbox (subject, ordinal) WHERE subject IS NOT NULL;
+
+        -- The user's own messages of logs that the server replaced because its store went back, with their
+        -- OutboxRequest.storedText.
+        CREATE TABLE keptMessage (
+            conversation INTEGER NOT NULL, seq INTEGER NOT NULL, id BLOB NOT NULL, timetoken INTEGER NOT NULL,
+            body TEXT NOT NULL, PRIMARY KEY (conversation, seq)
+        ) WITHOUT ROWID;
         """
 
     /// The tables of files.

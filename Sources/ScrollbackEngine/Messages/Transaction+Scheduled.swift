@@ -3,8 +3,8 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension Transaction {
-    /// How many cancelled messages of a user the store remembers.
-    private static let maximumCancelled = 100
+    /// How many cancelled messages and operation IDs of a user the store remembers.
+    private static let maximumRetryDigests = 100
 
     /// Cancels a scheduled message.
     ///
@@ -14,9 +14,16 @@ extension Transaction {
     func cancelScheduled(_ id: MessageID, of user: UserID) throws -> Bool {
         guard let message = try store.scheduled(id, of: user) else { return false }
         try store.dropScheduled(id, of: user)
-        try store.insertCancelled(
-            id, of: user, digest: message.digest, at: now.date, keeping: Self.maximumCancelled)
+        try rememberRetry(of: id, message)
         return true
+    }
+
+    /// Stores the digest of a message, by which the store recognizes a retry of its request.
+    ///
+    /// - Parameter id: The ID of the request, or that of the message if it was cancelled.
+    func rememberRetry(of id: MessageID, _ message: ScheduledRow) throws {
+        try store.insertRetryDigest(
+            id, of: message.user, digest: message.digest, at: now.date, keeping: Self.maximumRetryDigests)
     }
 
     /// Sends a scheduled message, unless it was changed or cancelled since `row` was read.

@@ -23,11 +23,11 @@ extension MemoryRows {
 
     func nextScheduled() -> Date? { waiting.first?.dueAt }
 
-    func cancelledDigest(of id: MessageID, of user: UserID) -> Int64? {
+    func retryDigest(of id: MessageID, of user: UserID) -> Int64? {
         cancelled[user]?.last { $0.id == id }?.digest
     }
 
-    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) {
+    func insertRetryDigest(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) {
         var all = (cancelled[user] ?? []).filter { $0.id != id }
         all.append(CancelledMessage(id: id, digest: digest, at: time))
         change(\.cancelled[user], all.sorted { ($0.at, $0.id) < ($1.at, $1.id) }.suffix(limit))
@@ -50,7 +50,7 @@ extension MemoryRows {
     }
 }
 
-/// A scheduled message that its user cancelled.
+/// The digest of a cancelled message or of a request to schedule a message, by which a retry is recognized.
 struct CancelledMessage {
     var id: MessageID
     var digest: Int64

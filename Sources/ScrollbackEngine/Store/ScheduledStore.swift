@@ -11,8 +11,11 @@ package protocol ScheduledReader {
     func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow]
     /// Returns the earliest time at which an attempt to send a message is due.
     func nextScheduled() throws -> Date?
-    /// Returns the digest of a message that a user cancelled; `nil` if the store has none.
-    func cancelledDigest(of id: MessageID, of user: UserID) throws -> Int64?
+    /// Returns the digest by which the retry of a user's request to schedule a message is recognized; `nil` if the
+    /// store has none.
+    ///
+    /// - Parameter id: The ID of the request, or that of a message that was cancelled.
+    func retryDigest(of id: MessageID, of user: UserID) throws -> Int64?
 }
 
 /// Write operations for scheduled messages.
@@ -24,11 +27,11 @@ package protocol ScheduledWriter {
     ///
     /// - Parameter conversation: The conversation's name from the users' point of view.
     func dropScheduled(in conversation: ConversationID) throws
-    /// Stores the digest of a message that a user cancelled, and deletes the oldest ones beyond the newest `limit` of
-    /// the user.
+    /// Stores the digest by which the retry of a user's request is recognized, and deletes the oldest ones beyond the
+    /// newest `limit` of the user.
     ///
     /// The message is not deleted.
-    func insertCancelled(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws
+    func insertRetryDigest(_ id: MessageID, of user: UserID, digest: Int64, at time: Date, keeping limit: Int) throws
 }
 
 /// A message that the server sends at a later time.

@@ -52,14 +52,14 @@ extension StoreConformance {
             try store.transaction { try $0.forget("alice") }
             try expectEqual(try found(second.id), nil)
         },
-        Case("The digests of the newest cancelled messages are kept until the user is erased") { store in
+        Case("The newest digests of scheduled messages are kept until the user is erased") { store in
             func id(_ number: UInt64) -> MessageID { MessageID(high: 1, low: number) }
             func digests(of user: UserID = "alice") throws -> [Int64?] {
-                try store.read { store in try (1...4).map { try store.cancelledDigest(of: id($0), of: user) } }
+                try store.read { store in try (1...4).map { try store.retryDigest(of: id($0), of: user) } }
             }
             func cancel(_ number: UInt64, _ digest: Int64, at time: Double, by user: UserID = "alice") throws {
                 try store.transaction {
-                    try $0.insertCancelled(
+                    try $0.insertRetryDigest(
                         id(number), of: user, digest: digest, at: Date(timeIntervalSinceReferenceDate: time),
                         keeping: 2)
                 }

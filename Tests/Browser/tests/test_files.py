@@ -254,7 +254,7 @@ def test_a_store_of_the_first_version_is_upgraded(world, alice):
                 return { name, keyPath, indexes };
             });
             newest.close();
-            const first = stores.filter(({ name }) => !["files", "threads"].includes(name));
+            const first = stores.filter(({ name }) => !["files", "threads", "kept"].includes(name));
             await result(indexedDB.deleteDatabase(name));
             const opening = indexedDB.open(name, 1);
             opening.onupgradeneeded = () => {

@@ -109,6 +109,34 @@ struct ScheduledTests {
         #expect(try list().map(\.submission.content.text) == ["second"] && list(of: "bob").count == 1)
     }
 
+    @Test("The retry of a request whose message was replaced changes nothing")
+    func retryAfterReplacing() async throws {
+        let (alice, id, start) = (Caller(user: "alice"), harness.newID(), harness.clock.now)
+        func request(_ text: String, after seconds: TimeInterval) -> ScheduleMessage {
+            ScheduleMessage(
+                conversation: group, submission: harness.submission(text, id: id), sendAt: start + seconds,
+                operation: harness.newID())
+        }
+        func scheduled() throws -> [String?] { try list().map(\.submission.content.text) }
+        let (first, second) = (request("first", after: 10), request("second", after: 20))
+        try harness.perform(first, by: alice)
+        try harness.perform(second, by: alice)
+        // The device never got the answer, and sends the request again.
+        try harness.perform(first, by: alice)
+        #expect(try scheduled() == ["second"])
+        // A new request can restore the first version.
+        try harness.perform(request("first", after: 10), by: alice)
+        #expect(try scheduled() == ["first"])
+        try harness.perform(CancelScheduled(id: id), by: alice)
+        try harness.perform(second, by: alice)
+        #expect(try scheduled().isEmpty)
+        // The retry is not refused after the message was sent in another version.
+        try harness.perform(request("third", after: 20), by: alice)
+        try await wait(20)
+        try harness.perform(first, by: alice)
+        #expect(try texts() == ["third"] && scheduled().isEmpty)
+    }
+
     @Test("The store remembers the newest 100 cancelled messages of a user")
     func rememberedCancellations() throws {
         var requests: [ScheduleMessage] = []

@@ -10,7 +10,7 @@ import SQLiteSupport
 enum StoreSamples {
     static let words = [
         "name", "avatar", "extension", "content", "metadata", "extra", "push", "mention", "action", "error", "outgoing",
-        "edit", "profile", "draft", "local", "file", "url",
+        "edit", "kept", "profile", "draft", "local", "file", "url",
     ].map(word)
 
     static func word(_ name: String) -> String { "quartz\(name)" }
@@ -69,6 +69,9 @@ enum StoreSamples {
             let change = EditMessage(
                 conversation: conversation, id: messageID, edit: MessageEdit(.text(word("edit"))), operation: edit)
             _ = try writer.insert(.edit(change), edit, about: messageID, in: conversation, now: at)
+            var own = message(2, word("kept"))
+            own.sender = "alice"
+            try writer.keep(own, in: writer.number(of: conversation))
             var upload = LocalUpload(
                 media: MediaID(outgoing.uuid), message: outgoing, type: .file, name: word("file"),
                 mediaType: "text/plain", hash: "00", size: 1)
@@ -86,6 +89,7 @@ enum StoreSamples {
                 try reader.localExtension(of: messageID, in: conversation), try reader.draft(in: conversation),
                 try reader.profiles(["bob", "carol"], fetchedSince: at), try reader.pending(in: conversation),
                 try reader.pendingChanges(in: conversation), try reader.outbox(), try reader.uploads(of: outgoing),
+                try reader.keptMessages(after: Timetoken(rawValue: 0)),
             ]
             return values.map { value in value.map { String(describing: $0) } ?? "nothing" }
         }

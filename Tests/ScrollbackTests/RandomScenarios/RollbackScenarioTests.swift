@@ -117,6 +117,50 @@ struct RollbackScenarioTests {
         await server.close()
     }
 
+    /// What the server still has after the first of two rollbacks.
+    enum FirstRollback: CaseIterable {
+        case losesNewestMessage, losesNothing
+    }
+
+    @Test("Messages that only the second, deeper rollback loses are sent again", arguments: FirstRollback.allCases)
+    func deeperRollback(first: FirstRollback) async throws {
+        // A device loads only the newest message of a channel again.
+        let channel = ConversationID.community("city", channel: "open")
+        let store = MemoryStore(generation: 1)
+        let server = try TestServer(users: ["alice"], store: store)
+        try await server.makeCommunity("city", channels: ["open"], members: ["alice"])
+        let alice = try await server.client("alice")
+        try await alice.ready()
+        let deepCopy = store.copy()
+        let sent = try await alice.sendMessages(1...3, in: channel)
+        let copy = store.copy()
+        switch first {
+        case .losesNewestMessage: try await alice.sendMessages(4...4, in: channel)
+        // The server reports that it may have lost all messages.
+        case .losesNothing: try copy.renewGeneration(at: server.now)
+        }
+        let expected = try server.messages(in: channel).compactMap(\.text)
+
+        try server.restart(with: copy)
+        let hasRecovered = try await eventually {
+            alice.retryConnection()
+            let isLoadedAgain = try await alice.core.store.read { reader in
+                try reader.message(sent[0].id, in: channel) == nil && reader.outbox().isEmpty
+                    && reader.unconfirmedMessages(limit: 1).isEmpty && reader.outdatedConversations().isEmpty
+            }
+            return try isLoadedAgain && server.messages(in: channel).compactMap(\.text) == expected
+        }
+        #expect(hasRecovered)
+
+        try server.restart(with: deepCopy)
+        let isWhole = try await eventually {
+            alice.retryConnection()
+            return try Set(server.messages(in: channel).compactMap(\.text)) == Set(expected)
+        }
+        #expect(isWhole)
+        await server.close()
+    }
+
     private func texts(_ client: ChatClient, in id: ConversationID) async throws -> [String] {
         let page = try await client.conversation(id).history(.earliest, limit: 100, sort: .oldestFirst)
         return page.messages.compactMap(\.text)

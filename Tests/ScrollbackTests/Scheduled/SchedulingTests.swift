@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackTesting
+import ScrollbackWire
 import TestSupport
 import Testing
 
@@ -57,6 +58,29 @@ struct SchedulingTests {
         #expect(error?.code == .unknownMessage)
         server.advance(by: 60)
         #expect(try await eventually { try await phone.recent()?.lastMessage?.text == "changed" })
+        await server.close()
+    }
+
+    @Test("A device that never received the answer to its request does not undo a replacement")
+    func retryAfterReplacement() async throws {
+        let server = try TestServer(users: ["alice"])
+        try await server.makeGroup("swift", members: ["alice"])
+        let held = HeldTransport { $0.type == "schedule" }
+        let phone = try await server.client("alice") { held.use(in: &$0) }
+        let laptop = try await server.client("alice")
+        let date = server.now.addingTimeInterval(60)
+        held.hold()
+        let first = try await phone.conversation(group).schedule(.text("one"), at: date)
+        let id = try await eventually("The server has the message") {
+            try await laptop.scheduledMessages().messages.first?.submission.id
+        }
+        try await laptop.conversation(group).schedule(.text("changed"), at: date, replacing: id).waitForCompletion()
+        server.goOffline("alice")
+        server.goOnline("alice")
+        held.release()
+        try await first.waitForCompletion()
+        let listed = try await laptop.scheduledMessages().messages
+        #expect(listed.map(\.submission.content.text) == ["changed"])
         await server.close()
     }
 

@@ -58,7 +58,7 @@ struct OutboxRequestTests {
         #"{"type":"removeMember","ref":0,"conversation":"group:g","user":"alice",\#(key)}"#,
         #"{"type":"schedule","ref":0,"conversation":"group:g",\#(scheduled)}"#,
     ]
-    private static let scheduled = #""message":{"id":"\#(id)","type":"text","content":{"text":"a"},\#(time)}"#
+    private static let scheduled = #""message":{"id":"\#(id)","type":"text","content":{"text":"a"},\#(time),\#(key)}"#
     private static let time = #""sendAt":"2026-12-24T18:00:00.000Z""#
     private static let memberTexts = [
         #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","role":"owner",\#(key)}"#,

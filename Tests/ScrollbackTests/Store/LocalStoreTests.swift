@@ -424,7 +424,8 @@ struct LocalStoreTests {
             try db.execute(
                 sql: """
                     ALTER TABLE deletedRange RENAME TO void;
-                    DELETE FROM grdb_migrations WHERE identifier = '15';
+                    DROP TABLE keptMessage;
+                    DELETE FROM grdb_migrations WHERE identifier IN ('15', '16');
                     """)
         }
 

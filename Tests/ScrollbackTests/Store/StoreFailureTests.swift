@@ -2,6 +2,8 @@ import ContractRows
 import Foundation
 import GRDB
 import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
 import ScrollbackTesting
 import TestSupport
 import Testing
@@ -65,6 +67,39 @@ struct StoreFailureTests {
             try await database.allow()
             server.goOnline("alice")
             #expect(try await sending.waitUntilSent().seq == 1)
+        }
+    }
+
+    @Test("A client whose store fails at the end of a sync pass is not current until a pass succeeds")
+    func failedPassLeavesClientOutdated() async throws {
+        try await withPhone { server, alice, database in
+            let group = ConversationID.group("swift")
+            let chat = alice.conversation(group)
+            try await server.makeGroup("swift", members: ["bob"])
+            let sending = try await chat.send(.text("hello"))
+            for await state in sending.states { if case .failed = state { break } }
+            server.goOffline("alice")
+            try await server.setMember("alice", of: group, true)
+            // Another device of Alice sends the message. This device then removes it from its outbox.
+            try await server.perform {
+                $0.send(
+                    Submission(id: sending.id, content: .text("hello")), to: group, by: Caller(user: "alice"),
+                    completion: $1)
+            }
+            try await database.refuse("DELETE ON outbox")
+            server.goOnline("alice")
+            try await eventually("The client stores the head") {
+                try await alice.core.store.read { try $0.recent(group)?.lastMessage }
+            }
+            // The loop has handled the window when it answers.
+            await #expect(throws: ChatError.self) {
+                try await chat.sendHandle(for: MessageID(UUID())).retry()
+            }
+            #expect(!alice.core.isCurrent(group))
+            try await database.allow()
+            alice.retryConnection()
+            try await alice.ready()
+            #expect(try await alice.pendingCount() == 0)
         }
     }
 }

@@ -229,7 +229,8 @@ export class Conversation {
     // The outbox keeps one request for each ID, and this one may replace a message that is still queued.
     const operation = newID();
     const submission = { id: replacing ?? operation, content: message, attributes };
-    return await this.#queue(operation, { type: "schedule", submission, sendAt }, submission.id);
+    // The server recognizes a retry by another ID than that of the message, which it knows if it was cancelled.
+    return await this.#queue(operation, { type: "schedule", submission, sendAt, operation: newID() }, submission.id);
   }
 
   /**

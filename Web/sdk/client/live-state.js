@@ -1,8 +1,7 @@
 // @ts-check
 import { decodeList } from "../model/decode.js";
 import { maximumUsers } from "../model/limits.js";
-import { OwnTyping } from "../sync/own-typing.js";
-import { TypingUsers } from "../sync/typing-users.js";
+import { OwnTyping, TypingUsers } from "../sync/typing.js";
 import { decodePresence } from "../wire/frames.js";
 
 /** @typedef {import("../wire/frames.js").Presence} Presence */

@@ -16,8 +16,9 @@ export function outboxFrame(conversation, request) {
     case "send":
       return { type: "send", conversation, message: submissionMembers(request.submission) };
     case "schedule": {
+      const { submission, operation } = request;
       const sendAt = request.sendAt.toISOString();
-      return { type: "schedule", conversation, message: { ...submissionMembers(request.submission), sendAt } };
+      return { type: "schedule", conversation, message: { ...submissionMembers(submission), sendAt, operation } };
     }
     case "edit": {
       const { content, mentions, ...others } = request.edit;

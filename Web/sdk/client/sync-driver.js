@@ -260,6 +260,8 @@ export class SyncDriver {
       this.#core.reportDelivered(outcomes);
       await this.#driver.outbox.removeStored(heads.flatMap(({ lastMessage }) => lastMessage ?? []));
       if (hasDrafts) await this.#driver.drafts.sync();
+      // If the store failed in one of these steps, the connection is gone. The next one repeats them.
+      if (!this.#driver.isOnline) return;
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
       this.#perform(this.#resume.windowStored(({ conversation }) => behind.get(conversation) ?? null));
       if (isLast) {
@@ -436,11 +438,13 @@ export class SyncDriver {
   async #confirmed(asked, { body, error }) {
     this.#isConfirming = false;
     if (error) return this.#driver.retryAfter(error);
-    const known = new Set(decodeList(body["matched"], "matched", decodeMessage).map(({ id }) => id));
+    const known = new Map(
+      decodeList(body["matched"], "matched", decodeMessage).map((message) => [message.id, message]),
+    );
     const { now } = this.#driver;
     const lost = await this.#core.store.write(async (transaction) => {
       const items = [];
-      for (const { id } of asked) items.push(await confirm(transaction, id, known.has(id), now));
+      for (const { id } of asked) items.push(await confirm(transaction, id, known.get(id), now));
       return items.filter((item) => item !== null);
     });
     for (const item of lost) await this.#driver.outbox.requeue(item);

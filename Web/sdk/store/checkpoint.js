@@ -5,6 +5,9 @@ import { setMeta } from "./meta.js";
 
 // What proves that the server still has everything that this device has seen.
 
+/** The commit number of conversations that were not fetched since the server's store went back. */
+export const outdatedCommit = -1;
+
 /**
  * The newest checkpoint that the server sent, until it is stored.
  *

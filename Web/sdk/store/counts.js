@@ -153,7 +153,7 @@ async function mayHaveSentLater(transaction, user, message, { id, log }) {
   // There are too many messages to check: only the server knows.
   if (log.head - message.seq > ReadState.countedMessages) return true;
   if (log.gaps.firstAtOrAbove(message.seq + 1) !== null) return true;
-  const rows = await transaction.all("messages", messageKeys(id, message.seq + 1, Number.MAX_SAFE_INTEGER));
+  const rows = await transaction.all("messages", messageKeys(id, message.seq + 1));
   return rows.some((row) => row.sender === user);
 }
 

@@ -10,21 +10,33 @@ import { ScrollbackError } from "../model/errors.js";
  *   `due` those of which this browser has messages to report as delivered.
  * - `messages`: the stored messages of each log, by sequence number.
  * - `outbox`: the messages and changes that the server has not acknowledged.
+ * - `kept`: the user's own messages of logs that the server replaced because its store went back, by sequence number.
  * - `settings`: the user's settings that the server has not confirmed.
  * - `files`: the files of queued messages, by message.
  * - `drafts`: texts that were not sent. The index `pending` has those that the server has not accepted.
  * - `threads`: the listed threads of each conversation, by their first message.
  * - `people`: profiles.
  *
- * @typedef {"meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people"}
- *   StoreName
+ * @typedef {"meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people"
+ *   | "kept"} StoreName
  */
 
 /** @type {StoreName[]} */
-const storeNames = ["meta", "conversations", "messages", "outbox", "files", "settings", "drafts", "threads", "people"];
+const storeNames = [
+  "meta",
+  "conversations",
+  "messages",
+  "outbox",
+  "files",
+  "settings",
+  "drafts",
+  "threads",
+  "people",
+  "kept",
+];
 
 /** The version of the schema. A later version adds a step to `upgrade`. */
-const version = 3;
+const version = 4;
 
 /**
  * Creates the object stores and indexes that a database of an earlier version does not have.
@@ -43,6 +55,7 @@ function upgrade(database, earlier, transaction) {
     if (earlier === 1) transaction.objectStore("meta").put(true, "draftsAreBehind");
   }
   if (earlier < 3) transaction.objectStore("conversations").createIndex("due", "due");
+  if (earlier < 4) database.createObjectStore("kept", { keyPath: ["conversation", "seq"] });
 }
 
 /** @param {IDBDatabase} database */

@@ -2,6 +2,7 @@
 import { survivesNewEpoch } from "../model/conversation-head.js";
 import { recentsDepth } from "../model/message-type.js";
 import { SeqRangeSet } from "../model/seq-range-set.js";
+import { outdatedCommit } from "./checkpoint.js";
 import { newestOfOthers, pendingSettings, savePendingSettings } from "./settings.js";
 import { messageKeys, messageOf } from "./records.js";
 
@@ -23,6 +24,9 @@ import { messageKeys, messageOf } from "./records.js";
 export async function updateEntry(transaction, input, before, log, isNew) {
   const { entry } = log;
   if (before && before.epoch !== log.log?.epoch) {
+    // A conversation that was not fetched since the server's store went back has a new log for that reason. Another one
+    // was deleted and created again.
+    if (entry.lastCommit !== outdatedCommit) transaction.delete("kept", messageKeys(log.id));
     entry.reset();
     await dropPendingOfOldEpoch(transaction, log);
   }
@@ -106,7 +110,7 @@ async function updateLastMessage(transaction, log) {
 async function newestMessages(transaction, id) {
   /** @type {Message[]} */
   const messages = [];
-  await transaction.descend("messages", null, messageKeys(id, 0, Number.MAX_SAFE_INTEGER), (row) => {
+  await transaction.descend("messages", null, messageKeys(id), (row) => {
     const message = messageOf(row);
     messages.push(message);
     return message.skipsRecents && messages.length <= recentsDepth;

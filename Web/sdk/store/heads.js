@@ -50,7 +50,8 @@ export async function uncertainConversations(transaction) {
  * @param {string} id
  */
 export function deleteConversation(transaction, id) {
-  transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
+  transaction.delete("messages", messageKeys(id));
+  transaction.delete("kept", messageKeys(id));
   transaction.delete("conversations", id);
   deleteThreads(transaction, id);
 }

@@ -400,7 +400,9 @@ function replacements(edits, stored) {
 function writeRows(transaction, { id, written }, edit, stored) {
   const erased = edit.erasesEverything ? [[0, Number.MAX_SAFE_INTEGER]] : edit.erased;
   for (const [lower = 0, upper = 0] of erased) {
-    transaction.delete("messages", messageKeys(id, lower, upper));
+    const keys = messageKeys(id, lower, upper);
+    transaction.delete("messages", keys);
+    if (!edit.erasesEverything) transaction.delete("kept", keys);
     for (const rows of [stored, written]) {
       for (const seq of [...rows.keys()]) if (seq >= lower && seq <= upper) rows.delete(seq);
     }

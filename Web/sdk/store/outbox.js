@@ -41,7 +41,7 @@ import { outboxItem } from "../sync/outbox-item.js";
  * `operation` makes a retry harmless.
  *
  * @typedef {{type: "send", submission: Submission}
- *   | {type: "schedule", submission: Submission, sendAt: Date}
+ *   | {type: "schedule", submission: Submission, sendAt: Date, operation?: MessageID}
  *   | {type: "edit", message: string, operation: string, edit: MessageEdit}
  *   | {type: "delete", messages: string[], audience: "everyone" | "me"}
  *   | {type: "addAction", message: string, operation: string, action: string, value: string}

@@ -131,13 +131,13 @@ function isUnread({ read, entry, traits }) {
 }
 
 /**
- * The keys of the messages in a range of sequence numbers.
+ * The keys of the messages in a range of sequence numbers; by default all.
  *
  * @param {string} conversation
- * @param {number} lower
- * @param {number} upper
+ * @param {number} [lower]
+ * @param {number} [upper]
  */
-export const messageKeys = (conversation, lower, upper) =>
+export const messageKeys = (conversation, lower = 0, upper = Number.MAX_SAFE_INTEGER) =>
   IDBKeyRange.bound([conversation, lower], [conversation, upper]);
 
 /**

@@ -1,18 +1,17 @@
 // @ts-check
 import { ScrollbackError } from "../model/errors.js";
 import { compareTimetokens } from "../model/timetoken.js";
+import { outdatedCommit } from "./checkpoint.js";
 import { markDraftsBehind } from "./draft-sync.js";
 import { getMeta, setMeta } from "./meta.js";
 import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
 import { messageOf } from "./records.js";
 
+/** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
 // What to do if the server no longer has everything that this device has seen.
-
-/** The commit number of conversations that were not fetched since the server's store went back. */
-const outdatedCommit = -1;
 
 /**
  * The age in milliseconds up to which a message that the server lost is sent again automatically. Older messages fail,
@@ -24,27 +23,34 @@ const resendAge = 24 * 60 * 60 * 1000;
  * Prepares for a new sync because the server's store went back to an earlier state.
  *
  * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
- * has them. All conversations and profiles are fetched again, and drafts are compared with those of the server. The
- * function can be called repeatedly.
+ * has them. The user's other messages are kept for the case that the store goes back once more. The browser loads only
+ * some of them again. All conversations and profiles are fetched again, and drafts are compared with those of the
+ * server. The function can be called repeatedly.
  *
  * @param {Transaction} transaction
  * @param {string} user
  * @param {string} lostAfter The timetoken after which messages may be lost.
  */
 export async function adoptRollback(transaction, user, lostAfter) {
-  for (const row of await transaction.all("messages")) {
+  const queued = new Set((await transaction.all("outbox")).map(({ id }) => id));
+  // A stored message is newer than its kept version. It can also be a tombstone.
+  const rows = [...await transaction.all("kept"), ...await transaction.all("messages")];
+  transaction.delete("kept", IDBKeyRange.bound([], [[]]));
+  for (const row of new Map(rows.map((row) => [row.id, row])).values()) {
     const message = messageOf(row);
     const { id, conversation, content, attributes } = message;
-    const isLost = message.sender === user && compareTimetokens(message.timetoken, lostAfter) > 0;
-    if (!isLost || !content || message.type === "notice" || await transaction.get("outbox", id)) continue;
-    await insertIntoOutbox(transaction, {
-      id,
-      conversation,
-      request: { type: "send", submission: { id, content, attributes } },
-      now: message.sentAt.getTime(),
-      state: { type: "unconfirmed" },
-      isFrozen: true,
-    });
+    if (message.sender !== user || !content || message.type === "notice" || queued.has(id)) continue;
+    if (compareTimetokens(message.timetoken, lostAfter) <= 0) transaction.put("kept", row);
+    else {
+      await insertIntoOutbox(transaction, {
+        id,
+        conversation,
+        request: { type: "send", submission: { id, content, attributes } },
+        now: message.sentAt.getTime(),
+        state: { type: "unconfirmed" },
+        isFrozen: true,
+      });
+    }
   }
   for (const row of await transaction.all("conversations")) {
     if (row.log) transaction.put("conversations", { ...row, entry: { ...row.entry, lastCommit: outdatedCommit } });
@@ -88,15 +94,16 @@ export async function unconfirmed(transaction, limit) {
  *
  * @param {Transaction} transaction
  * @param {string} id
- * @param {boolean} isKnown Whether the server has the message.
+ * @param {Message | undefined} known The message, if the server has it.
  * @param {number} now
  * @returns {Promise<OutboxItem | null>} The item to queue.
  */
-export async function confirm(transaction, id, isKnown, now) {
+export async function confirm(transaction, id, known, now) {
   const row = await transaction.get("outbox", id);
   if (row?.state.type !== "unconfirmed") return null;
-  if (isKnown) {
+  if (known) {
     removeFromOutbox(transaction, id);
+    transaction.put("kept", known);
     return null;
   }
   const { request: _, about: _about, isFrozen: wasTransmitted, ...item } = row;

@@ -5,7 +5,8 @@ package import ScrollbackWire
 extension ScheduleMessage: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         try transaction.schedule(
-            submission, to: conversation, at: sendAt, by: context.caller.user, permissions: context.permissions)
+            submission, to: conversation, at: sendAt, by: context.caller.user, operation: operation,
+            permissions: context.permissions)
         return EmptyAnswer()
     }
 }
@@ -19,24 +20,30 @@ extension Transaction {
     /// Stores a message that is sent later, and replaces the user's message with the same ID.
     ///
     /// It is sent with the rights that the user then has, so an administrator has no additional ones.
+    ///
+    /// - Parameter operation: The ID of the request. Without it, the retry of a request whose message was replaced
+    ///   looks like a new request, and replaces the message again.
     fileprivate func schedule(
-        _ submission: Submission, to name: ConversationID, at time: Date, by user: UserID, permissions: Permissions
+        _ submission: Submission, to name: ConversationID, at time: Date, by user: UserID, operation: MessageID?,
+        permissions: Permissions
     ) throws {
         guard time <= now.date.addingTimeInterval(Self.longestWait) else {
             throw ChatError.invalidParameter("sendAt", "must be at most 366 days ahead")
         }
         let id = name.logID.absolute(for: user)
         let sender = Caller(user: user)
+        let message = ScheduledRow(
+            user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time, body: submission.json)
+        // A retry whose message was perhaps replaced, cancelled or sent in the meantime.
+        if let operation, try store.retryDigest(of: operation, of: user) == message.digest { return }
         if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
             // A retry whose message was sent in the meantime.
             if sent.sender == user, sent.digest == submission.digest { return }
             throw ChatError(
                 .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
         }
-        let message = ScheduledRow(
-            user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time, body: submission.json)
         // A retry whose message was cancelled in the meantime.
-        if try store.cancelledDigest(of: message.id, of: user) == message.digest { return }
+        if try store.retryDigest(of: message.id, of: user) == message.digest { return }
         try submission.content.checkIsNotEvent(byAdmin: false)
         _ = try checkMaySend(to: id, by: sender, permissions: permissions, now: now.date)
         let files = try checkedFiles(
@@ -51,6 +58,7 @@ extension Transaction {
         }
         try keep(files, until: time)
         try store.put(message)
+        if let operation { try rememberRetry(of: operation, message) }
         publish(.scheduled(time))
     }
 }

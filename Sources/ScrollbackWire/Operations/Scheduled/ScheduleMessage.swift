@@ -11,7 +11,8 @@ package struct ScheduleMessage: ClientOperation {
             The server stores the message and sends it at `sendAt`, which is at most 366 days ahead. It sends at once \
             if the time has passed. The message is then checked like one that you send at that moment, and you get \
             its event. If it is refused, it stays in the list with the reason in `failure`. The same ID replaces a \
-            message that was not sent yet. A user can have 100 scheduled messages (`conflict`).
+            message that was not sent yet. A retry with the same `operation` changes nothing, even if the message was \
+            replaced or cancelled in the meantime. A user can have 100 scheduled messages (`conflict`).
             """,
         errors: [404, 409])
 
@@ -20,11 +21,16 @@ package struct ScheduleMessage: ClientOperation {
     package var conversation: ConversationID
     package var submission: Submission
     package var sendAt: Date
+    /// The key that makes a retry harmless.
+    package var operation: MessageID?
 
-    package init(conversation: ConversationID, submission: Submission, sendAt: Date) {
+    package init(
+        conversation: ConversationID, submission: Submission, sendAt: Date, operation: MessageID? = nil
+    ) {
         self.conversation = conversation
         self.submission = submission
         self.sendAt = sendAt
+        self.operation = operation
     }
 
     package init(from request: inout RequestReader) throws(ChatError) {
@@ -36,6 +42,7 @@ package struct ScheduleMessage: ClientOperation {
         request.pushOptions = message.fields.attributes.push
         submission = try Submission(from: message.fields, limits: request.limits)
         sendAt = try message.sendAt.required("sendAt")
+        operation = message.operation
     }
 
     private static let schema = JSONSchema.component("ScheduledSubmission")
@@ -45,7 +52,12 @@ package struct ScheduleMessage: ClientOperation {
         """#
 
     package func writeMembers(to writer: inout JSONWriter) {
-        ScheduledMessage(conversation: conversation, submission: submission, sendAt: sendAt)
-            .writeMembers(to: &writer)
+        writer.field("conversation", conversation)
+        writer.key("message")
+        writer.object { writer in
+            ScheduledMessage(conversation: conversation, submission: submission, sendAt: sendAt)
+                .writeMessage(to: &writer)
+            writer.field("operation", operation)
+        }
     }
 }
