@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { MessageContent } from "../sdk/model/message-content.js";
 import { Message } from "../sdk/model/message.js";
 import { decodeHead } from "../sdk/model/decode.js";
-import { adoptRollback, confirm, unconfirmed } from "../sdk/store/checkpoint.js";
+import { adoptRollback, confirm, unconfirmed } from "../sdk/store/rollback.js";
 import { apply } from "../sdk/store/log.js";
-import { deleteConversation, storeHeads } from "../sdk/store/recents.js";
+import { deleteConversation, storeHeads } from "../sdk/store/heads.js";
 import { MemoryStore } from "./memory-store.js";
 
 /** @typedef {import("../sdk/store/log.js").LogInput} LogInput */
