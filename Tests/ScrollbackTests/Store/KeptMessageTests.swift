@@ -59,7 +59,8 @@ struct KeptMessageTests {
         try await storeMessages()
         #expect(try await rollBack(after: 3) == [])
         try await storeHead(epoch: 8)
-        #expect(try await store.read { [group] in try $0.message(Self.own(2).id, in: group) } == nil)
+        let stored = try await store.read { [group] in try $0.message(Self.own(2).id, in: group) }
+        #expect(stored == nil)
         #expect(try await rollBack(after: 1) == Self.ids(2...3))
         #expect(try await queuedContent(of: Self.own(2).id) == Self.own(2).content)
     }
@@ -71,7 +72,8 @@ struct KeptMessageTests {
         try await store.write { [group] writer in
             for seq in 1...3 as ClosedRange<Seq> { try writer.confirm(Self.own(seq, epoch: 8), in: group) }
         }
-        #expect(try await store.read { try $0.unconfirmedMessages(limit: 1) }.isEmpty)
+        let unconfirmed = try await store.read { try $0.unconfirmedMessages(limit: 1) }
+        #expect(unconfirmed.isEmpty)
         try await storeHead(epoch: 8)
         #expect(try await rollBack(after: 1) == Self.ids(2...3))
     }
