@@ -28,17 +28,20 @@ struct BackupFolderTests {
         store = try SQLiteStore(directory: data)
         engine = try Engine(store: store, execution: .inline)
         for name in ["secrets.json", "admin.key"] { try Data(name.utf8).write(to: data.appending(component: name)) }
-        importMessages(1...3)
+        try importMessages(1...3)
     }
 
-    private func importMessages(_ numbers: ClosedRange<UInt64>) {
+    private func importMessages(_ numbers: ClosedRange<UInt64>) throws {
         let messages = numbers.map { number in
             ImportedMessage(
                 sender: "alice", sentAt: Date(timeIntervalSince1970: 1_700_000_000),
                 submission: Submission(id: MessageID(high: 1, low: number), content: .text("hello")))
         }
         let admin = Caller(user: "admin", isAdmin: true)
-        engine.importHistory(messages, into: .group("crew"), by: admin) { _ = $0 }
+        // The engine answers before its function returns.
+        nonisolated(unsafe) var answer: Result<ImportReport, ChatError>?
+        engine.importHistory(messages, into: .direct(between: "alice", and: "bob"), by: admin) { answer = $0 }
+        _ = try #require(answer).get()
     }
 
     private func make(write: @escaping BackupFolder.Write = Backup.write) throws -> BackupFolder {
@@ -82,7 +85,7 @@ struct BackupFolderTests {
                 ]))
         #expect(try names(folder) == [progress.name])
         // The store goes on, and the backup stays as it is.
-        importMessages(4...5)
+        try importMessages(4...5)
         let restored = temporary.url.appending(component: "restored", directoryHint: .isDirectory)
         #expect(try Backup.restore(directory, to: restored).contents.messages == 3)
         #expect(try names(restored).contains("admin.key"))
