@@ -54,6 +54,8 @@ package final class Engine: Sendable {
     package let ledger = QuotaLedger()
     /// The free space of the store's volume.
     package let space: StorageSpace
+    /// The rate of each user's uploads.
+    package let uploadPace: UploadPace
     /// The number of rows of invisible messages that were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// The uploads that requests are writing to.
@@ -83,6 +85,7 @@ package final class Engine: Sendable {
     ///     directory. They must survive restarts.
     ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - space: The free space of the store's volume.
+    ///   - uploadPace: The rate of each user's uploads.
     ///   - searchTime: How long a search may run.
     ///   - batchTime: The time after which a transaction begins no further change.
     ///   - observe: Receives a report after each commit.
@@ -94,7 +97,7 @@ package final class Engine: Sendable {
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), backups: any BackupWriter = NoBackupWriter(),
-        space: StorageSpace = .unlimited,
+        space: StorageSpace = .unlimited, uploadPace: UploadPace = .unlimited,
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
@@ -135,6 +138,7 @@ package final class Engine: Sendable {
         self.permissions = permissions
         self.clock = clock
         self.space = space
+        self.uploadPace = uploadPace
         self.searchTime = searchTime
         let publish = Self.publisher(to: hub, checkpoints, index, nextScheduled, rolledBack)
         let outbound = OutboundWork(deliveries: deliveries, pushes: pushes, ledger: ledger)

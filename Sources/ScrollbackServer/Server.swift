@@ -96,6 +96,7 @@ package struct Server: Sendable {
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), backups: backups,
             space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),
+            uploadPace: UploadPace(rate: options.uploadRate),
             checkpointKey: try SigningKeys.open(in: options.directory).checkpointKey,
             rolledBack: { rollback in
                 metrics.rollbacks.increment()

@@ -54,6 +54,8 @@ package struct ServerOptions: Sendable {
     package var transferRate: Int? = 1024
     /// How long a client may keep an HTTP body waiting, in seconds.
     package var transferGrace: Double = 30
+    /// The maximum rate at which one user's uploads are received, in bytes per second, or `nil` for no maximum.
+    package var uploadRate: Int? = UploadPace.standardRate
     /// A token that allows reading the metrics, besides those of administrators.
     package var metricsToken: String?
     /// Whether to create sample data if it does not exist.

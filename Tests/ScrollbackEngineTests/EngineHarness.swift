@@ -28,7 +28,8 @@ final class EngineHarness: Sendable {
         searchTime: SearchTime = SearchTime(limit: .seconds(3_600)), batchTime: Duration = .seconds(3_600),
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
-        space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }
+        space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited },
+        uploadPace: UploadPace = .unlimited
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
@@ -38,8 +39,8 @@ final class EngineHarness: Sendable {
             store: store, node: node, index: index, media: media, execution: execution, permissions: permissions,
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, backups: backups, space: space({ [clock] in clock.now }),
-            checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },
-            searchTime: searchTime, batchTime: batchTime)
+            uploadPace: uploadPace, checkpointKey: checkpointKey, rolledBack: rolledBack,
+            clock: { [clock] in clock.now }, searchTime: searchTime, batchTime: batchTime)
     }
 
     // MARK: Writing

@@ -33,6 +33,13 @@ struct LimitOptions: ParsableArguments {
             """)
     var transferRate: Int?
 
+    @Option(
+        help: """
+            The rate at which the server receives the uploads of one user, in bytes per second. Faster clients wait. 0 \
+            for no limit (default: 33554432, which is 32 MiB).
+            """)
+    var uploadRate: Int?
+
     /// Sets the limits that are given here or in the configuration.
     ///
     /// - Throws: `invalid-parameter` for a value out of range.
@@ -54,6 +61,8 @@ struct LimitOptions: ParsableArguments {
         guard options.transferGrace > 0 else {
             throw .invalidParameter("transfer.graceSeconds", "must be above 0")
         }
+        options.uploadRate = try Self.limit(
+            uploadRate ?? settings.int(forKey: "upload.rate"), "upload-rate", default: options.uploadRate)
     }
 
     private static func check(_ value: Int?, _ name: String, atLeast least: Int) throws(ChatError) -> Int? {

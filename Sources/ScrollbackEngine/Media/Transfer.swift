@@ -71,6 +71,7 @@ package actor Transfer {
         count = end
         engine.mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         if count - row.offset >= Self.step { try await save() }
+        await engine.uploadPace.wait(for: bytes.count, of: owner, clock: engine.clock)
         // Messages have priority, so transfers slow down while the writer is busy.
         if engine.commits.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
     }
