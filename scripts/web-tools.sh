@@ -8,6 +8,7 @@
 #                                         so; in CI, it installs the browsers.
 #
 #   VENV=DIR       the directory of the virtual environment (default: .build/web-tools)
+#   PROCESSES=N    the number of processes that run tests, at most 10 (default: 4)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath -m "${VENV:-.build/web-tools}")
@@ -31,11 +32,14 @@ if [[ "${1:-}" =~ ^--(browsers|test)$ ]]; then
     [ "$1" = --test ] || exit 0
     cd Tests/Browser
     export PYTHONDONTWRITEBYTECODE=1
-    "$venv/bin/python" -m pytest -q --durations=10 -p no:cacheprovider tests
+    # The tests mostly wait for the browser, so several processes share the cores.
+    run_tests() {
+        "$venv/bin/python" -m pytest -q -p no:cacheprovider -n "${PROCESSES:-4}" --dist worksteal tests "$@"
+    }
+    run_tests --durations=10
     # The long tests run everything but the search in Firefox too.
-    [ -n "${SCROLLBACK_LONG:-}" ] || exit 0
-    SCROLLBACK_BROWSER=firefox exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests \
-        --ignore tests/test_search.py
+    [ -z "${SCROLLBACK_LONG:-}" ] || SCROLLBACK_BROWSER=firefox run_tests --ignore tests/test_search.py
+    exit 0
 fi
 if [ $# -gt 0 ]; then
     cd Web

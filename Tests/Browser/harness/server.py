@@ -18,10 +18,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("SCROLLBACK_BINARY", str(ROOT / ".build/debug/scrollback"))
 
 
+# The ports of this process, so that no other process of tests takes one of a server that restarts.
+FIRST_PORT = 10_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
 def free_port():
     """A port below the ephemeral range, which a connection of another test can't take while the server restarts."""
     while True:
-        port = random.randrange(10_000, 32_000)
+        port = random.randrange(FIRST_PORT, FIRST_PORT + 2_000)
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:
                 return port
