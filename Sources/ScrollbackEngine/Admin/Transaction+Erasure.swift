@@ -50,10 +50,14 @@ extension Transaction {
     /// Checks that a user is not being erased, because the erasure could miss new memberships, and that the name does
     /// not replace an erased user.
     ///
+    /// - Returns: The user, or `nil` if the store has no row of them.
     /// - Throws: `conflict`, `unknown-user`.
-    func checkIsNotErased(_ user: UserID) throws {
+    @discardableResult
+    func checkIsNotErased(_ user: UserID) throws -> UserRow? {
         try user.checkIsNotReplacement()
-        if let row = try store.user(user), row.state == .erasing { throw row.unknown }
+        let row = try store.user(user)
+        if let row, row.state == .erasing { throw row.unknown }
+        return row
     }
 
     // MARK: Steps

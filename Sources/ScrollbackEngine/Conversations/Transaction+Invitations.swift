@@ -19,10 +19,10 @@ extension Transaction {
     /// - Throws: `blocked` if the user has blocked the caller. `invitation-required` if the user accepts only
     ///   invitations or left the conversation. `unknown-user` and `conflict` for an erased user.
     func checkMayAdd(_ user: UserID, to row: ConversationRow?, by caller: Caller) throws {
-        try checkIsNotErased(user)
+        let known = try checkIsNotErased(user)
         guard !caller.isAdmin, user != caller.user else { return }
         try checkMayApproach(user, by: caller)
-        if try store.user(user)?.isInvitationOnly == true {
+        if known?.isInvitationOnly == true {
             throw ChatError(
                 .invitationRequired, "\(user) can't be added to conversations. Invite them instead.", parameter: "user")
         }

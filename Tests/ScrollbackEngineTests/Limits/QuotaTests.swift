@@ -64,6 +64,16 @@ struct QuotaTests {
         #expect(try harness.store.read { try $0.conversation(.direct(between: "alice", and: "x4")) } == nil)
     }
 
+    @Test("A creation above membersPerDay is refused before its members are read")
+    func membersAreReadLast() throws {
+        try harness.set { $0.quotas[.members] = 1 }
+        try harness.perform(BlockUser(user: "alice"), by: Caller(user: "bob"))
+        let settings = ConversationSettings(members: ["bob", "x1"])
+        check(refusal { try harness.put(.group("new"), settings, by: alice) }, .members, 1)
+        try harness.set { $0.quotas[.members] = 2 }
+        #expect(refusal { try harness.put(.group("new"), settings, by: alice) }?.code == .blocked)
+    }
+
     @Test("A direct conversation counts against membersPerDay when a user changes settings in it, and not again later")
     func directSettings() throws {
         func pin(_ user: UserID, by caller: Caller) throws {

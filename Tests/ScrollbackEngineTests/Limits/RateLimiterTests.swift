@@ -66,6 +66,14 @@ struct RateLimiterTests {
         }
     }
 
+    @Test("A new conversation costs a token for each of its first members")
+    func memberTokens() {
+        for (count, tokens) in [(0, 1), (1, 1), (1_000, 1_000)] {
+            let members = (0..<count).map { UserID("user\($0)") }
+            #expect(PutConversation(conversation: .group("g"), settings: .init(members: members)).tokens == tokens)
+        }
+    }
+
     @Test("Ten conversations of a report of read or delivered messages cost a token")
     func reportTokens() {
         let place = EpochPosition(seq: 1, epoch: Epoch(rawValue: 7))

@@ -79,12 +79,14 @@ extension Transaction {
         permissions: Permissions
     ) throws -> ConversationRow {
         try checkMayCreate(id, by: caller, permissions: permissions)
-        try check(settings, for: id, by: caller)
+        try check(settings, for: id)
         let isNamed = id.kind.traits.membership == .named
         let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
         let growth = Growth(
             groups: isNamed ? 0 : 1, members: Int64(others.count), messageBytes: settings.storedBytes)
+        // Before the members, each of whom costs several reads that other users wait for.
         try checkGrowth(growth, by: caller)
+        try checkMayAdd(settings.members, to: id, by: caller)
         guard isFree else {
             // The name is taken, and only this error shows it. Each attempt counts as a creation does, so that users
             // can't try many names.
@@ -148,11 +150,11 @@ extension Transaction {
         guard settings.members.isEmpty else {
             throw ChatError.invalidParameter("members", "can be set only when a conversation is created")
         }
-        try check(settings, for: id, by: caller)
+        try check(settings, for: id)
     }
 
     /// Checks that the settings apply to this kind of conversation, before anything changes.
-    private func check(_ settings: ConversationSettings, for id: ConversationID, by caller: Caller) throws {
+    private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
         let isChannel = id.kind == .community && !id.isCommunityRoot
         if case .set(let retention) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
@@ -175,13 +177,17 @@ extension Transaction {
                     limit: ConversationSettings.capacities.upperBound)
             }
         }
-        guard !settings.members.isEmpty else { return }
-        for user in settings.members { try checkMayAdd(user, to: nil, by: caller) }
-        guard id.kind.traits.membership == .listed || id.isCommunityRoot || settings.isPrivate == true else {
+        let listsMembers = id.kind.traits.membership == .listed || id.isCommunityRoot || settings.isPrivate == true
+        guard settings.members.isEmpty || listsMembers else {
             throw ChatError.invalidParameter("members", "can't be set, because \(id) does not list its members")
         }
-        if isChannel, let community = try conversation(.community(id.target)) {
-            for user in settings.members { try checkIsMember(user, of: community) }
+    }
+
+    /// Checks that the caller may make users the first members of a conversation.
+    private func checkMayAdd(_ users: [UserID], to id: ConversationID, by caller: Caller) throws {
+        for user in users { try checkMayAdd(user, to: nil, by: caller) }
+        if id.kind == .community, !id.isCommunityRoot, let community = try conversation(.community(id.target)) {
+            for user in users { try checkIsMember(user, of: community) }
         }
     }
 

@@ -72,6 +72,8 @@ package struct PutConversation: ClientOperation {
         operation = try request.operation()
     }
 
+    package var tokens: Int { max(1, settings.members.count) }
+
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
         settings.writeMembers(to: &writer)
