@@ -12,6 +12,7 @@ swift build --build-tests
     trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
     scripts/test-postgres.sh
     scripts/test-s3.sh
+    scripts/install-haproxy.sh
     SCROLLBACK_BROWSER_SEEDS=200 scripts/web-tools.sh --test
     scripts/test-webkit.sh
     scripts/check-web-vectors.sh --skip-build --seeds 5000

@@ -18,6 +18,7 @@ fi
 trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
 scripts/test-postgres.sh || echo "PostgreSQL can't be installed or started."
 scripts/test-s3.sh || echo "The S3 server for tests can't be installed or started."
+scripts/install-haproxy.sh || echo "HAProxy can't be installed."
 # Without the browsers, the tests of the browser SDK are skipped, except in CI.
 if ! scripts/web-tools.sh --test 2>&1 | tee .build/test-browser.log; then
     echo "Tests of the browser SDK failed. Screenshots: .build/browser-failures"

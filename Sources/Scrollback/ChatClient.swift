@@ -316,8 +316,10 @@ public final class ChatClient: Sendable {
     // MARK: Conversations
 
     /// Returns a handle for a conversation, which need not exist yet.
+    ///
+    /// - Parameter id: The conversation. A direct conversation can be named by its peer or by both users.
     public func conversation(_ id: ConversationID) -> Conversation {
-        Conversation(id: id.logID, core: core)
+        Conversation(id: core.log(of: id), core: core)
     }
 
     /// The list of recent conversations and the unread counts.

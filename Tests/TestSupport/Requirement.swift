@@ -33,6 +33,11 @@ package struct Requirement: Sendable {
         file: root.appending(path: ".build/test-s3/url"),
         reason: "No S3 server for tests is running. Run scripts/test-s3.sh.")
 
+    /// HAProxy, the load balancer of tests with several servers.
+    package static let haProxy = Requirement(
+        file: URL(filePath: "/usr/sbin/haproxy"),
+        reason: "HAProxy is not installed. Run scripts/install-haproxy.sh.")
+
     /// A file of real chat logs (see CONTRIBUTING.md, "Tests").
     ///
     /// The environment variable `SCROLLBACK_CHATLOGS` names their folder. By default, it is `shared/data/chatlogs` in

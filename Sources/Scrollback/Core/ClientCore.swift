@@ -262,6 +262,11 @@ package final class ClientCore: Sendable {
 
     private let headsAtEntry = Mutex<[ConversationID: Seq]>([:])
 
+    /// Returns the name under which this device stores a conversation.
+    ///
+    /// The app may also name a direct conversation by both users, and a community by its own ID.
+    func log(of id: ConversationID) -> ConversationID { id.logID.relative(to: user) }
+
     /// The newest sequence number of a room when this connection entered it, or `nil` if it didn't.
     func headAtEntry(of id: ConversationID) -> Seq? { headsAtEntry.withLock { $0[id] } }
 

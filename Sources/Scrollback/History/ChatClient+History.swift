@@ -45,7 +45,7 @@ extension ChatClient {
     ) async throws(ChatError) -> HistoryBatch {
         try await fetch(
             FetchQuery(
-                ids.map { ($0.logID, nil) }, anchor: anchor, limit: limit, sort: sort, filter: filter,
+                ids.map { (core.log(of: $0), nil) }, anchor: anchor, limit: limit, sort: sort, filter: filter,
                 includesActions: includingActions))
     }
 
@@ -97,7 +97,7 @@ extension ChatClient {
         guard (1...500).contains(since.count) else {
             throw .invalidParameter("since", "must contain 1...500 conversations", limit: 500)
         }
-        let wanted = since.sorted { $0.key < $1.key }.map { (conversation: $0.key.logID, time: $0.value) }
+        let wanted = since.sorted { $0.key < $1.key }.map { (conversation: core.log(of: $0.key), time: $0.value) }
         var counts: [ConversationID: Int64] = [:]
         for (id, count) in try await core.perform(CountMessages(since: wanted)).counts { counts[id] = try? count.get() }
         return counts
@@ -132,7 +132,7 @@ extension ChatClient {
 
     /// Replaces the local copy of a message by its tombstone, if the server has one.
     private func applyTombstone(of reference: MessageReference) async throws(ChatError) {
-        let id = reference.conversation.logID
+        let id = core.log(of: reference.conversation)
         guard let copy = try await core.store.read({ try $0.asStored.message(reference.id, in: id) }), !copy.isDeleted
         else { return }
         let page = try await core.perform(
@@ -173,8 +173,8 @@ extension ChatClient {
     /// - Throws: `local-storage`.
     @discardableResult
     public func deleteLocalMessages(in ids: [ConversationID], before time: Timetoken) async throws(ChatError) -> Int64 {
-        let deleted = try await core.store.write { writer in
-            let known = Set(try ids.flatMap(writer.reader.conversations))
+        let deleted = try await core.store.write { [user = core.user] writer in
+            let known = Set(try ids.flatMap { try writer.reader.conversations(of: $0.relative(to: user)) })
             return try known.map { (id: $0, count: try writer.deleteLocalMessages(before: time, in: $0)) }
         }
         core.changes.changed(Set(deleted.lazy.filter { $0.count > 0 }.map(\.id)))

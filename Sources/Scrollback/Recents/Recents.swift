@@ -98,12 +98,12 @@ public struct Recents: Sendable {
     ///
     /// - Throws: `local-storage`.
     public subscript(id: ConversationID) -> RecentConversation? {
-        get async throws(ChatError) { try await core.store.read { try $0.recent(id.logID) } }
+        get async throws(ChatError) { try await core.store.read { [id = core.log(of: id)] in try $0.recent(id) } }
     }
 
     /// Returns a handle for a conversation of the list.
     package func conversation(_ id: ConversationID) -> Conversation {
-        Conversation(id: id.logID, core: core)
+        Conversation(id: core.log(of: id), core: core)
     }
 
     /// Returns the unread totals of all listed conversations.
@@ -132,7 +132,7 @@ extension Recents {
     ///   conversation is marked.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
-        let logs = ids.map(\.logID)
+        let logs = ids.map(core.log)
         for id in logs { try id.checkHasRecents() }
         return try await read(logs.count == 1 ? .one(logs[0]) : .many(logs)) { writer in
             try logs.filter { id in
@@ -198,7 +198,7 @@ extension Recents {
     public func add(
         _ id: ConversationID, options: AddOptions = .init()
     ) async throws(ChatError) -> RecentConversation {
-        let id = id.logID
+        let id = core.log(of: id)
         try id.checkHasRecents()
         let time = options.movesToTop ? Timetoken(core.clock()) : nil
         let (entry, needsSync) = try await core.store.write { writer in
@@ -246,7 +246,7 @@ extension Recents {
     /// - Throws: `local-storage`, in which case no conversation is removed.
     @discardableResult
     public func remove(_ ids: [ConversationID], options: RemovalOptions = .init()) async throws(ChatError) -> Int {
-        let logs = Set(ids.map(\.logID)).sorted()
+        let logs = Set(ids.map(core.log)).sorted()
         let count = try await core.store.write { writer in
             try logs.count {
                 try writer.removeRecent(
@@ -264,7 +264,7 @@ extension Recents {
     ///
     /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func excludeFromNewDevices(_ ids: [ConversationID]) async throws(ChatError) {
-        let logs = ids.map(\.logID)
+        let logs = ids.map(core.log)
         for id in logs { try id.checkHasRecents() }
         try await core.store.write { writer in
             for id in logs {
@@ -296,8 +296,9 @@ extension Recents {
                     parameter: "localExtension", limit: Conversation.localExtensionBytes)
             }
         }
-        try await core.store.write(notifiesRecents: notifies) { try $0.setExtension(json, of: id.logID) }
-        if notifies { core.changes.changed([id.logID]) }
+        let log = core.log(of: id)
+        try await core.store.write(notifiesRecents: notifies) { try $0.setExtension(json, of: log) }
+        if notifies { core.changes.changed([log]) }
     }
 }
 

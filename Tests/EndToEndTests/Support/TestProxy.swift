@@ -69,8 +69,13 @@ final class TestProxy: Sendable {
     }
 
     /// Starts a proxy that gives each connection to a random server.
-    init(to servers: [RunningServer], speed: Speed = .full) async throws {
-        let state = SharedState(speed, servers.map(\.port))
+    convenience init(to servers: [RunningServer], speed: Speed = .full) async throws {
+        try await self.init(toPorts: servers.map(\.port), speed: speed)
+    }
+
+    /// Starts a proxy that gives each connection to a random port.
+    init(toPorts ports: [Int], speed: Speed = .full) async throws {
+        let state = SharedState(speed, ports)
         self.state = state
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.socketOption(.so_sndbuf), value: 16 * 1024)

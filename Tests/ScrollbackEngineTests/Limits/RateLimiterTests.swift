@@ -69,7 +69,7 @@ struct RateLimiterTests {
     @Test("A new conversation costs a token for each of its first members")
     func memberTokens() {
         for (count, tokens) in [(0, 1), (1, 1), (1_000, 1_000)] {
-            let members = (0..<count).map { UserID("user\($0)") }
+            let members = (0..<count).map { UserID(stringLiteral: "user\($0)") }
             #expect(PutConversation(conversation: .group("g"), settings: .init(members: members)).tokens == tokens)
         }
     }

@@ -55,6 +55,24 @@ struct SendingTests {
         }
     }
 
+    @Test("A direct conversation can be named by its peer and by both users")
+    func names() async throws {
+        try await withGroup { _, alice, bob in
+            let name = ConversationID.direct(between: "alice", and: "bob")
+            try #require(alice.conversation(name).id == .direct("bob"))
+            let message = try await alice.conversation(name).send(.text("hello")).waitUntilSent()
+            #expect(message.conversation == .direct("bob"))
+            #expect(try await eventually { try await bob.recents[name]?.unread == 1 })
+            #expect(try await bob.recents.markRead([name]).isEmpty)
+            #expect(try await bob.recents[.direct("alice")]?.unread == 0)
+            #expect(try await bob.fetchHistory(in: [name]).messages[.direct("alice")]?.map(\.text) == ["hello"])
+            try await bob.recents.setLocalExtension(RawJSON(#"{"color": "red"}"#), of: name)
+            #expect(try await bob.recents[.direct("alice")]?.localExtension != nil)
+            #expect(try await bob.recents.remove(name))
+            #expect(try await bob.recents[.direct("alice")] == nil)
+        }
+    }
+
     @Test("A command reaches connected clients, is not stored and does not count as unread", .rows(78))
     func command() async throws {
         try await withGroup { server, alice, bob in

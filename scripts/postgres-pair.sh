@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Runs a PostgreSQL primary with a synchronous standby for tests, without waiting for the disk.
+#
+# Usage: scripts/postgres-pair.sh start|fail-over|stop FOLDER
+#
+#   start       creates and starts both servers, and prints the URL of a database that finds the primary
+#   fail-over   kills the primary, makes the standby the primary, and starts the killed server again as its standby
+#   stop        kills both servers
+#
+# The servers are called a and b. FOLDER must be an existing folder with a path of at most 90 bytes. The servers listen
+# only on Unix sockets in it.
+set -euo pipefail
+[ $# = 2 ] || { sed -n '2,/^set /p' "$0" | sed -n 's/^# \{0,1\}//p' >&2; exit 2; }
+command=$1 folder=$(realpath "$2")
+. "$(dirname "$0")/server-tools.sh"
+declare -A port=([a]=5433 [b]=5434)
+
+other() { if [ "$1" = a ]; then echo b; else echo a; fi; }
+control() { as_user "$(bin)/pg_ctl" --silent --pgdata="$folder/$1" "${@:2}"; }
+psql() {
+    as_user "$(bin)/psql" --quiet --tuples-only --no-align --host="$folder" --port="${port[$1]}" \
+        --username=scrollback --dbname=postgres "${@:2}"
+}
+start_server() { control "$1" --wait --log="$folder/$1.log" --options="--port=${port[$1]}" start; }
+
+# Sends SIGKILL to all processes of a server and waits until they have ended: a process that lives on could still commit.
+kill_server() {
+    local main all
+    main=$(head -1 "$folder/$1/postmaster.pid" 2>/dev/null) || return 0
+    # The main process can't start others while it is stopped.
+    kill -STOP "$main" 2>/dev/null || return 0
+    all="$main $(pgrep --parent "$main" | tr '\n' ' ')"
+    # Some have already ended.
+    kill -KILL $all 2>/dev/null || true
+    for process in $all; do
+        while kill -0 "$process" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$process/status" 2>/dev/null; do
+            sleep 0.02
+        done
+    done
+    # PostgreSQL takes a process that nothing has waited for yet for a running one.
+    rm -f "$folder/.s.PGSQL.${port[$1]}" "$folder/.s.PGSQL.${port[$1]}.lock" "$folder/$1/postmaster.pid"
+}
+
+# Makes SERVER the standby of PRIMARY, and commits wait for it from then on.
+attach() {
+    local primary=$1 server=$2
+    rm -rf "${folder:?}/$server"
+    as_user "$(bin)/pg_basebackup" --pgdata="$folder/$server" --host="$folder" --port="${port[$primary]}" \
+        --username=scrollback --checkpoint=fast --wal-method=stream --write-recovery-conf --no-sync
+    start_server "$server"
+    set_synchronous "$primary" '*'
+    until [ "$(psql "$primary" -c "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")" = 1 ]; do
+        sleep 0.05
+    done
+}
+
+# Sets for which standbys commits wait: '*' or none.
+set_synchronous() {
+    psql "$1" -c "ALTER SYSTEM SET synchronous_standby_names = '$2'" -c "SELECT pg_reload_conf()" >/dev/null
+}
+
+case $command in
+start)
+    install_postgres
+    if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder"; fi
+    create_server "$folder/a" "$folder"
+    start_server a
+    create_database "$folder" "${port[a]}"
+    echo a >"$folder/primary"
+    attach a b
+    servers="host=$folder,$folder&port=${port[a]},${port[b]}"
+    echo "postgres://scrollback@/scrollback?$servers&target_session_attrs=read-write"
+    ;;
+fail-over)
+    old=$(cat "$folder/primary")
+    new=$(other "$old")
+    kill_server "$old"
+    control "$new" --wait promote
+    # The new primary has no standby yet. Its changes must not wait for one.
+    set_synchronous "$new" ''
+    echo "$new" >"$folder/primary"
+    attach "$new" "$old"
+    ;;
+stop) for server in a b; do kill_server "$server"; done ;;
+*)
+    echo "There is no command $command. Use start, fail-over or stop." >&2
+    exit 2
+    ;;
+esac
