@@ -33,15 +33,12 @@ struct StormCluster: Sendable {
             network: try await TestProxy(toPorts: [balancer.port]))
     }
 
-    /// Stops everything.
+    /// Stops the nodes.
     ///
-    /// - Returns: The exit codes of the nodes.
+    /// - Returns: Their exit codes.
     func stop() async throws -> [Int32] {
-        balancer.stop()
         var codes: [Int32] = []
         for node in nodes { codes.append(try await node.terminate()) }
-        nats.stop()
-        try await database.stop()
         return codes
     }
 

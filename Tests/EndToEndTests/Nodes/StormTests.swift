@@ -15,7 +15,7 @@ struct StormTests {
     /// The users who write to a group. Each has two devices, as the visitor of the group has.
     private static let writers = Run.isLong ? 4 : 3
     /// The longest pause of a device between two changes, in milliseconds.
-    private static let pause: Int64 = Run.isLong ? 8_000 : 300
+    private static let pause: Int64 = Run.isLong ? 16_000 : 300
     private static let faults = Run.isLong ? Int.max : 2 * Fault.allCases.count
     private static let seconds =
         ProcessInfo.processInfo.environment["SCROLLBACK_STORM_SECONDS"].flatMap { Double($0) }

@@ -56,6 +56,4 @@ final class HAProxy: Sendable {
     }
 
     private var url: URL { URL(string: "http://127.0.0.1:\(port)")! }
-
-    func stop() { process.kill() }
 }

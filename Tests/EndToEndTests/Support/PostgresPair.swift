@@ -8,7 +8,8 @@ final class PostgresPair: Sendable {
     /// The URL of the database on the server that is the primary.
     let url: PostgresURL
 
-    private static let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    private static let script = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        .appending(path: "scripts/postgres-pair.sh")
 
     /// Starts both servers.
     static func start() async throws -> PostgresPair {
@@ -26,9 +27,16 @@ final class PostgresPair: Sendable {
         self.url = url
     }
 
+    deinit {
+        // Unlike a child process, the servers would outlive the tests.
+        let stop = Process()
+        (stop.executableURL, stop.arguments) = (Self.script, ["stop", folder.url.path])
+        guard (try? stop.run()) != nil else { return }
+        stop.waitUntilExit()
+    }
+
     private static func run(_ command: String, _ folder: TemporaryFolder) async throws -> String {
-        let script = package.appending(path: "scripts/postgres-pair.sh").path
-        let process = try ChildProcess(script, [command, folder.url.path], name: command, folder: folder.url)
+        let process = try ChildProcess(script.path, [command, folder.url.path], name: command, folder: folder.url)
         guard try await process.waitForEnd(within: 300) == 0 else {
             throw ChildProcess.Failure(description: "\(command) of PostgreSQL failed: \(process.errorText)")
         }
@@ -37,7 +45,4 @@ final class PostgresPair: Sendable {
 
     /// Kills the primary, and makes its standby the primary, without the loss of a confirmed commit.
     func failOver() async throws { _ = try await Self.run("fail-over", folder) }
-
-    /// Kills both servers.
-    func stop() async throws { _ = try await Self.run("stop", folder) }
 }
