@@ -23,7 +23,7 @@ psql() {
 }
 start_server() { control "$1" --wait --log="$folder/$1.log" --options="--port=${port[$1]}" start; }
 
-# Sends SIGKILL to all processes of a server and waits until they have ended: a process that lives on could still commit.
+# Sends SIGKILL to all processes of a server and waits for their end: a process that lives on could still commit.
 kill_server() {
     local main all
     main=$(head -1 "$folder/$1/postmaster.pid" 2>/dev/null) || return 0
