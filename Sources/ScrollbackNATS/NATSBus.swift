@@ -36,6 +36,11 @@ package final class NATSBus: NodeBus {
         return limit > 0 ? min(limit, 1 << 20) : 1 << 20
     }
 
+    /// Checks the URLs of servers without connecting.
+    ///
+    /// - Throws: `invalid-parameter` if one is wrong.
+    package static func check(_ urls: String) throws(ChatError) { natsOptions_Destroy(try options(urls)) }
+
     /// Connects to NATS servers.
     ///
     /// - Parameters:

@@ -35,7 +35,7 @@ package final class PostgresStore: MessageStore {
     }
 
     /// The generation and the newest commit of the database, as far as this store knows.
-    private struct Known {
+    struct Known {
         private(set) var generation: UInt64
         var lastCommit: Int64
         /// The newest commit of the database when it had this generation.
@@ -55,14 +55,17 @@ package final class PostgresStore: MessageStore {
         }
 
         /// Records the generation of a commit or read, unless a later one is known: they can end in another order.
-        mutating func ended(with state: StoreState) {
-            if state.lastCommit >= generationCommit { began(with: state) }
+        mutating func ended(with state: StoreState) { adopt(state.generation, of: state.lastCommit) }
+
+        /// Records the generation of a commit, unless a later one is known.
+        mutating func adopt(_ generation: UInt64, of commit: Int64) {
+            if commit >= generationCommit { (self.generation, generationCommit) = (generation, commit) }
         }
     }
 
     let readers: ConnectionPool
     let writer: ConnectionPool
-    private let known: Mutex<Known>
+    let known: Mutex<Known>
     let lock: ServerLock
     private let reopen: @Sendable () throws -> PostgresConnection
 

@@ -249,6 +249,19 @@ import Testing
         #expect(store.generation == other.generation)
     }
 
+    @Test func `A shared store has the generation of a note without a question to the database`() throws {
+        let url = try database.makeSchema()
+        let (store, other) = (try openShared(url), try openShared(url))
+        let old = store.generation
+        try other.renewGeneration(at: Date())
+        #expect(store.generation == old)
+        store.adopt(other.generation, of: 1)
+        #expect(store.generation == other.generation)
+        // A note that arrives late.
+        store.adopt(old, of: 0)
+        #expect(store.generation == other.generation)
+    }
+
     @Test func `The number for checkpoints covers a commit that reads can see before its answer arrives`() throws {
         let url = try database.makeSchema()
         let proxy = try SocketProxy(to: database.socket)

@@ -192,6 +192,7 @@ package final class Node: Sendable {
         guard failure.withLock({ $0 }) == nil else { return }
         do throws(ChatError) {
             let effects = try CommitEffects(body: note.body)
+            for case .incarnationBegan(let row, _) in effects.events { store.adopt(row.generation, of: note.number) }
             apply.withLock { $0 }?(effects, note.number)
         } catch {
             failure.withLock { $0 = .unreadable(note.number) }

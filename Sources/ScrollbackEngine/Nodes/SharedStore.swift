@@ -27,6 +27,9 @@ package protocol SharedStore: MessageStore {
     /// The first one may have no body.
     func notes(from number: Int64) throws -> NotePage
 
+    /// Records the generation that began with a commit of another node, of which this node has the note.
+    func adopt(_ generation: UInt64, of commit: Int64)
+
     /// Deletes notes that are older than a number of seconds, except for the newest one.
     func dropNotes(olderThan seconds: TimeInterval) throws
 }

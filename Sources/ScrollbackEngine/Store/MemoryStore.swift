@@ -94,6 +94,9 @@ extension MemoryStore: SharedStore {
 
     package func notes(from number: Int64) -> NotePage { rows.lock.withLock { _ in rows.notes(from: number) } }
 
+    /// Does nothing: all nodes have this object.
+    package func adopt(_ generation: UInt64, of commit: Int64) {}
+
     /// Does nothing: the store keeps all notes.
     package func dropNotes(olderThan seconds: TimeInterval) {}
 }

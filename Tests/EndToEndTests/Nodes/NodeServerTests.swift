@@ -129,6 +129,8 @@ struct NodeServerTests {
         let wrong = try await serve(["--store", url.text, "--bus", "http://127.0.0.1:1"])
         #expect(wrong.code == 1)
         #expect(wrong.errors.contains("bus must be nats://"), "\(wrong.errors)")
+        let isEmpty = "NOT EXISTS (SELECT FROM information_schema.tables WHERE table_schema = current_schema())"
+        #expect(database.has(isEmpty, url), "The server created tables.")
         let without = try await serve(["--bus", "nats://127.0.0.1:1"])
         #expect(without.code == 1)
         #expect(without.errors.contains("bus requires --store"), "\(without.errors)")

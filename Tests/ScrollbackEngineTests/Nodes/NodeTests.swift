@@ -258,6 +258,16 @@ struct NodeTests {
         #expect(try again.isWelcome && again.lostAfter != nil)
     }
 
+    @Test("A node tells its store the new generation that the note of another node has")
+    func generationOfNote() throws {
+        let nodes = try makeNodes()
+        #expect(nodes.store.adopted.isEmpty)
+        let renewal = RenewGeneration(generation: Epoch(rawValue: nodes.store.generation))
+        try nodes[0].perform(renewal, by: EngineHarness.admin)
+        nodes.bus.deliverAll()
+        #expect(nodes.store.adopted == [nodes.store.generation])
+    }
+
     @Test("A note over the bus does not hide that the store lost the commit before it")
     func lossBeforeNote() throws {
         let nodes = try makeNodes()

@@ -34,6 +34,7 @@ final class RevertibleStore: SharedStore {
     private struct State {
         var base: MemoryStore
         var failingWrites = 0
+        var adopted: [UInt64] = []
     }
 
     private let state: Mutex<State>
@@ -50,6 +51,9 @@ final class RevertibleStore: SharedStore {
 
     /// Lets the next transaction fail.
     func failNextWrite() { state.withLock { $0.failingWrites += 1 } }
+
+    /// The generations that nodes have learned from notes of other nodes.
+    var adopted: [UInt64] { state.withLock { $0.adopted } }
 
     var generation: UInt64 { base.generation }
     var lastCommit: Int64 { base.lastCommit }
@@ -76,6 +80,7 @@ final class RevertibleStore: SharedStore {
 
     func notes(from number: Int64) -> NotePage { base.notes(from: number) }
     func dropNotes(olderThan seconds: TimeInterval) {}
+    func adopt(_ generation: UInt64, of commit: Int64) { state.withLock { $0.adopted.append(generation) } }
     func vacuum() -> Bool { false }
 }
 

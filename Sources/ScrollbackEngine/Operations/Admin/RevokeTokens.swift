@@ -27,7 +27,8 @@ extension RevokeTokens: WriteOperation {
     package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         try context.caller.checkIsAdministrator("Revoking tokens")
         var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
-        row.revokedAt = context.engine.clock()
+        // The time of the store: the clocks of several nodes can differ.
+        row.revokedAt = transaction.now.date
         try transaction.store.put(row)
         try transaction.audit(.revokeTokens, by: context.caller, of: user)
         transaction.publish(.tokensRevoked(user))
