@@ -18,10 +18,6 @@ extension PostgresStore: SharedStore {
         }
     }
 
-    package func adopt(_ generation: UInt64, of commit: Int64) {
-        known.withLock { $0.adopt(generation, of: commit) }
-    }
-
     package func dropNotes(olderThan seconds: TimeInterval) throws {
         try translatingErrors("The store could not be written.") {
             try readers.transaction(begin: { try Notes.drop(olderThan: seconds, on: $0) }) { $1 }

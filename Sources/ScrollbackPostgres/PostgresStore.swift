@@ -35,7 +35,7 @@ package final class PostgresStore: MessageStore {
     }
 
     /// The generation and the newest commit of the database, as far as this store knows.
-    struct Known {
+    private struct Known {
         private(set) var generation: UInt64
         var lastCommit: Int64
         /// The newest commit of the database when it had this generation.
@@ -65,7 +65,7 @@ package final class PostgresStore: MessageStore {
 
     let readers: ConnectionPool
     let writer: ConnectionPool
-    let known: Mutex<Known>
+    private let known: Mutex<Known>
     let lock: ServerLock
     private let reopen: @Sendable () throws -> PostgresConnection
 
@@ -110,6 +110,10 @@ package final class PostgresStore: MessageStore {
     package var generation: UInt64 { known.withLock { $0.generation } }
     package var lastCommit: Int64 { get throws { try currentState().lastCommit } }
     package var newest: Timetoken { get throws { try currentState().newest } }
+
+    package func adopt(_ generation: UInt64, of commit: Int64) {
+        known.withLock { $0.adopt(generation, of: commit) }
+    }
 
     /// The number of the last commit, without a question to the database if only this store writes and no transaction
     /// is about to end.
