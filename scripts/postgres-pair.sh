@@ -3,7 +3,7 @@
 #
 # Usage: scripts/postgres-pair.sh start|fail-over|stop FOLDER
 #
-#   start       creates and starts both servers, and prints the URL of a database that finds the primary
+#   start       creates and starts both servers; FOLDER/url then has the URL of the database on the primary
 #   fail-over   kills the primary, makes the standby the primary, and starts the killed server again as its standby
 #   stop        kills both servers
 #
@@ -26,10 +26,14 @@ start_server() { control "$1" --wait --log="$folder/$1.log" --options="--port=${
 # Sends SIGKILL to all processes of a server and waits for their end: a process that lives on could still commit.
 kill_server() {
     local main all
-    main=$(head -1 "$folder/$1/postmaster.pid" 2>/dev/null) || return 0
+    local file=$folder/$1/postmaster.pid memory
+    main=$(head -1 "$file" 2>/dev/null) || return 0
+    # Another process can have the number of a server that has ended.
+    [ "$(readlink "/proc/$main/cwd")" = "$folder/$1" ] || return 0
     # The main process can't start others while it is stopped.
     kill -STOP "$main" 2>/dev/null || return 0
-    all="$main $(pgrep --parent "$main" | tr '\n' ' ')"
+    all="$main $(pgrep --parent "$main" | tr '\n' ' ' || true)"
+    memory=$(sed -n 7p "$file" | awk '{ print $2 }')
     # Some have already ended.
     kill -KILL $all 2>/dev/null || true
     for process in $all; do
@@ -37,8 +41,10 @@ kill_server() {
             sleep 0.02
         done
     done
+    # A killed server leaves its shared memory.
+    [ -z "$memory" ] || ipcrm -m "$memory" 2>/dev/null || true
     # PostgreSQL takes a process that nothing has waited for yet for a running one.
-    rm -f "$folder/.s.PGSQL.${port[$1]}" "$folder/.s.PGSQL.${port[$1]}.lock" "$folder/$1/postmaster.pid"
+    rm -f "$folder/.s.PGSQL.${port[$1]}" "$folder/.s.PGSQL.${port[$1]}.lock" "$file"
 }
 
 # Makes SERVER the standby of PRIMARY, and commits wait for it from then on.
@@ -69,7 +75,7 @@ start)
     echo a >"$folder/primary"
     attach a b
     servers="host=$folder,$folder&port=${port[a]},${port[b]}"
-    echo "postgres://scrollback@/scrollback?$servers&target_session_attrs=read-write"
+    echo "postgres://scrollback@/scrollback?$servers&target_session_attrs=read-write" >"$folder/url"
     ;;
 fail-over)
     old=$(cat "$folder/primary")

@@ -1,7 +1,7 @@
 # Functions for scripts that install and run servers for tests. It is sourced, not run.
 
 # The folder of PostgreSQL's programs, of the newest installed version.
-bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
+bin() { ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -1 | sed 's,/initdb$,,'; }
 
 # PostgreSQL refuses to run as root.
 as_user() { if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
@@ -13,7 +13,14 @@ install_packages() {
     [ "$(id -u)" -eq 0 ] || sudo=sudo
     echo "Installing $*." >&2
     $sudo apt-get update -qq
-    $sudo env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    local policy=/usr/sbin/policy-rc.d status=0
+    if [ -e $policy ]; then policy=""; else
+        printf '#!/bin/sh\nexit 101\n' | $sudo tee $policy >/dev/null
+        $sudo chmod +x $policy
+    fi
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" || status=$?
+    [ -z "$policy" ] || $sudo rm -f "$policy"
+    return $status
 }
 
 install_postgres() {
@@ -36,6 +43,7 @@ create_server() {
 listen_addresses = ''
 unix_socket_directories = '$folder'
 max_connections = 300
+dynamic_shared_memory_type = mmap
 fsync = off
 END
 }

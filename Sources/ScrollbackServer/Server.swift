@@ -70,7 +70,7 @@ package struct Server: Sendable {
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
         let backups = try options.makeBackupWriter(logger: logger)
-        // Before the store, so that a wrong option changes nothing.
+        // Before the store, so that a wrong option creates no tables.
         try options.busURL.map { try NATSBus.check($0) }
         let files = try await options.connectFiles(logger: logger)
         (store, search, directoryLock) = try options.openStore()

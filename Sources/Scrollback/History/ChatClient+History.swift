@@ -153,8 +153,8 @@ extension ChatClient {
         in ids: [ConversationID], _ range: Range<Timetoken>
     ) async throws(ChatError) -> Int64 {
         guard !range.isEmpty else { throw .invalidParameter("range", "must not be empty") }
-        return try await core.store.read { reader in
-            try ids.reduce(0) { try $0 + reader.messageCount(in: $1, range) }
+        return try await core.store.read { [user = core.user] reader in
+            try ids.reduce(0) { try $0 + reader.messageCount(in: $1.relative(to: user), range) }
         }
     }
 

@@ -18,10 +18,11 @@ struct StormCluster: Sendable {
         let nats = try await NATSServer.start()
         let bucket = try S3Bucket()
         let database = try await starting
+        let url = try database.url
         var nodes: [RunningServer] = []
         for number in 0..<3 {
             let options = [
-                "--store", database.url.text, "--bus", nats.url, "--files", bucket.url, "--node-name", "n\(number)",
+                "--store", url.text, "--bus", nats.url, "--files", bucket.url, "--node-name", "n\(number)",
                 "--drain-delay", "1", "--drain-window", "1",
             ]
             let shell = "\(bucket.exports) SCROLLBACK_PUSH_RETRY_SECONDS=0.2"
@@ -71,7 +72,12 @@ enum Fault: CaseIterable {
     case silentNetwork
 
     /// Causes the fault and repairs it.
+    ///
+    /// - Throws: An error if a node has ended before.
     func run(in cluster: StormCluster, _ generator: inout SplitMix64) async throws {
+        for node in cluster.nodes where !node.isRunning {
+            throw ChildProcess.Failure(description: "A node has ended: \(node.log)")
+        }
         let node = cluster.nodes[Int.random(in: 0..<cluster.nodes.count, using: &generator)]
         let pause = generator.milliseconds(0...2_000)
         switch self {

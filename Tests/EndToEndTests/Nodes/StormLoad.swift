@@ -103,6 +103,11 @@ final class StormLoad: Sendable {
 
     // MARK: Changes
 
+    /// Sends a message that is not changed any more.
+    func sendLast(to chat: ConversationID, by client: ChatClient) async throws {
+        _ = try await send("\(client.user) says goodbye", to: chat, by: client)
+    }
+
     private func record(_ message: Message, in chat: ConversationID, text: String?, file: Data? = nil) {
         let sent = Sent(conversation: chat, sender: message.sender, seq: message.seq, text: text, file: file)
         state.withLock { $0.sent[message.id] = sent }

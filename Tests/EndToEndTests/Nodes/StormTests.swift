@@ -8,7 +8,7 @@ import Testing
 
 /// Devices that work while nodes, NATS, the primary of PostgreSQL and the network fail.
 ///
-/// With `SCROLLBACK_LONG`, 200 devices work for an hour. `SCROLLBACK_STORM_SECONDS` sets another duration.
+/// With `SCROLLBACK_LONG`, 200 devices work for an hour, or for `SCROLLBACK_STORM_SECONDS`.
 @Suite(.needs(.postgres), .needs(.nats), .needs(.s3), .needs(.haProxy))
 struct StormTests {
     private static let groups = Run.isLong ? 20 : 2
@@ -17,9 +17,9 @@ struct StormTests {
     /// The longest pause of a device between two changes, in milliseconds.
     private static let pause: Int64 = Run.isLong ? 16_000 : 300
     private static let faults = Run.isLong ? Int.max : 2 * Fault.allCases.count
+    /// How long faults occur at most, in seconds.
     private static let seconds =
-        ProcessInfo.processInfo.environment["SCROLLBACK_STORM_SECONDS"].flatMap { Double($0) }
-        ?? (Run.isLong ? 3_600 : 300)
+        ProcessInfo.processInfo.environment["SCROLLBACK_STORM_SECONDS"].flatMap { Double($0) } ?? 3_600
     private static let secret = "0123456789abcdef-secret"
 
     /// A user with two devices.
@@ -50,7 +50,11 @@ struct StormTests {
     {
         var generator = SplitMix64(printingSeedFor: "storm")
         let cluster = try await StormCluster.start()
-        let (webhook, pushes) = (WebhookReceiver(.answers("")), WebhookReceiver(.answers("")))
+        let (events, pushes) = (EventLog(), WebhookReceiver(.answers("")))
+        let webhook = WebhookReceiver { post in
+            events.add(post)
+            return .answers("")
+        }
         try await webhook.start()
         try await pushes.start()
         try await prepare(cluster, webhook, pushes)
@@ -67,16 +71,19 @@ struct StormTests {
 
         let load = StormLoad()
         try await run(load, people, cluster, &generator)
+        for person in people where !person.isVisitor {
+            try await load.sendLast(to: person.chats[0], by: person.devices[0])
+        }
         for client in people.flatMap(\.devices) {
             await client.waitForOutbox()
             #expect(try await client.pendingCount() == 0)
         }
         let stored = try await expectMessages(load, people, cluster)
         try await expectEqualDevices(load, people, stored, cluster, &generator)
-        try await expectEvents(load, stored, webhook, pushes)
+        try await expectEvents(load, stored, events, pushes)
         for client in people.flatMap(\.devices) { await client.close() }
         let verified = try await RunningServer.command(
-            ["verify", cluster.nodes[0].data.path, "--store", cluster.database.url.text], within: 3_600)
+            ["verify", cluster.nodes[0].data.path, "--store", try cluster.database.url.text], within: 3_600)
         #expect(verified.code == 0 && verified.output == "no violations\n", "\(verified)")
         #expect(try await cluster.stop() == [0, 0, 0])
     }
@@ -181,9 +188,8 @@ struct StormTests {
             stored[chat] = try await Device.everything(in: chat, of: cluster.nodes[1])
         }
         for (chat, messages) in stored {
-            #expect(messages.map(\.seq) == Array(1...Int64(messages.count)), "\(chat) is not dense.")
+            #expect(messages.map(\.seq) == messages.indices.map { Int64($0) + 1 }, "\(chat) is not dense.")
         }
-        let users = Set(people.map(\.user))
         let found = Dictionary(grouping: stored.values.joined(), by: \.id)
         let sent = load.sent
         for (id, expected) in sent {
@@ -195,7 +201,7 @@ struct StormTests {
             guard !expected.isRecalled else { continue }
             if let text = expected.text { #expect(message.text == text) }
             let reactions = Set(message.actions.flatMap(\.senders))
-            #expect(reactions.isSuperset(of: expected.reactions) && reactions.isSubset(of: users), "\(message)")
+            #expect(reactions.isSuperset(of: expected.reactions), "\(message)")
         }
         let unknown = found.keys.filter { sent[$0] == nil }
         #expect(unknown.isEmpty, "These messages were stored, but not confirmed: \(unknown)")
@@ -238,8 +244,13 @@ struct StormTests {
                     _ = try await eventually { try await Entry(chat, on: client) == Entry(chat, on: new) }
                     #expect(try await Entry(chat, on: client) == Entry(chat, on: new), "of \(person.user)")
                     var shown: [Message] = []
-                    for try await message in client.conversation(chat).messages(from: .earliest) {
-                        shown.append(message)
+                    // A device without the newest message may also miss an edit of an older one.
+                    _ = try await eventually {
+                        shown = []
+                        for try await message in client.conversation(chat).messages(from: .earliest) {
+                            shown.append(message)
+                        }
+                        return shown == expected
                     }
                     let difference = zip(shown, expected).first { $0 != $1 }
                     #expect(
@@ -284,21 +295,15 @@ struct StormTests {
 
     /// Checks that the webhook got each message in order, and that the user without a connection got pushes.
     private func expectEvents(
-        _ load: StormLoad, _ stored: [ConversationID: [Message]], _ webhook: WebhookReceiver,
-        _ pushes: WebhookReceiver
+        _ load: StormLoad, _ stored: [ConversationID: [Message]], _ events: EventLog, _ pushes: WebhookReceiver
     ) async throws {
         let sent = load.sent
         // The events of a message that was recalled before they were delivered have no message.
         let kept = sent.filter { !$0.value.isRecalled }.keys
         try await eventually("the webhook has all messages", within: 300) {
-            Set(webhook.messages.map(\.id)).isSuperset(of: kept) ? true : nil
+            kept.allSatisfy(events.contains) ? true : nil
         }
-        var first: [ConversationID: [Seq]] = [:]
-        var known: Set<MessageID> = []
-        for message in webhook.messages where known.insert(message.id).inserted {
-            first[message.conversation, default: []].append(message.seq)
-        }
-        for (chat, seqs) in first { #expect(seqs == seqs.sorted(), "The events of \(chat) are not in order.") }
+        for (chat, seqs) in events.order { #expect(seqs == seqs.sorted(), "The events of \(chat) are not in order.") }
         let groups = stored.filter { $0.key.kind == .group }
         for (group, messages) in groups {
             guard let last = messages.last(where: { sent[$0.id] != nil && !$0.isDeleted }) else { continue }
@@ -306,8 +311,7 @@ struct StormTests {
                 pushes.posts.contains { String(decoding: $0.body, as: UTF8.self).contains("\(last.id)") } ? true : nil
             }
         }
-        let repeated = webhook.messages.count - known.count
-        report("\(known.count) messages to the webhook, \(repeated) repeated, \(pushes.posts.count) pushes")
+        report("\(events.counts) messages to the webhook, \(pushes.posts.count) pushes")
     }
 }
 
@@ -325,17 +329,35 @@ private struct Entry: Hashable {
     }
 }
 
-extension WebhookReceiver {
-    /// The messages of the received events, in the order of arrival.
-    fileprivate var messages: [(conversation: ConversationID, id: MessageID, seq: Seq)] {
-        posts.flatMap { post in
-            post.json.objects("events").compactMap { event in
-                let data = event["data"] as? [String: Any]
-                guard data?["event"] as? String == "message", let message = data?["message"] as? [String: Any],
-                    let chat = message["conversation"] as? String, let id = message["id"] as? String,
-                    let seq = message["seq"] as? Int64
-                else { return nil }
-                return try? (ConversationID(chat), MessageID(id), seq)
+/// The messages that a webhook received.
+private final class EventLog: Sendable {
+    private struct State {
+        var known: Set<MessageID> = []
+        var order: [ConversationID: [Seq]] = [:]
+        var repeated = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The sequence numbers in each conversation, in the order in which they arrived first.
+    var order: [ConversationID: [Seq]] { state.withLock { $0.order } }
+    var counts: (received: Int, repeated: Int) { state.withLock { ($0.known.count, $0.repeated) } }
+
+    func contains(_ id: MessageID) -> Bool { state.withLock { $0.known.contains(id) } }
+
+    func add(_ post: WebhookReceiver.Post) {
+        for event in post.json.objects("events") {
+            let data = event["data"] as? [String: Any]
+            guard data?["event"] as? String == "message", let message = data?["message"] as? [String: Any],
+                let id = try? MessageID(message["id"] as? String ?? ""), let seq = message["seq"] as? Int64,
+                let chat = try? ConversationID(message["conversation"] as? String ?? "")
+            else { continue }
+            state.withLock { state in
+                if state.known.insert(id).inserted {
+                    state.order[chat, default: []].append(seq)
+                } else {
+                    state.repeated += 1
+                }
             }
         }
     }

@@ -5,8 +5,6 @@ import TestSupport
 /// A PostgreSQL primary with a synchronous standby, which `scripts/postgres-pair.sh` runs.
 final class PostgresPair: Sendable {
     private let folder: TemporaryFolder
-    /// The URL of the database on the server that is the primary.
-    let url: PostgresURL
 
     private static let script = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         .appending(path: "scripts/postgres-pair.sh")
@@ -17,14 +15,20 @@ final class PostgresPair: Sendable {
         let folder = try TemporaryFolder(in: URL(filePath: "/tmp"))
         // PostgreSQL may run as another user.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
-        let output = try await run("start", folder)
-        let line = output.split(separator: "\n").last.map(String.init) ?? ""
-        return PostgresPair(folder, try PostgresURL(line))
+        let pair = PostgresPair(folder)
+        try await pair.run("start")
+        return pair
     }
 
-    private init(_ folder: TemporaryFolder, _ url: PostgresURL) {
-        self.folder = folder
-        self.url = url
+    private init(_ folder: TemporaryFolder) { self.folder = folder }
+
+    /// The URL of the database on the server that is the primary.
+    var url: PostgresURL {
+        get throws {
+            let file = folder.url.appending(component: "url")
+            return try PostgresURL(
+                String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines))
+        }
     }
 
     deinit {
@@ -35,14 +39,13 @@ final class PostgresPair: Sendable {
         stop.waitUntilExit()
     }
 
-    private static func run(_ command: String, _ folder: TemporaryFolder) async throws -> String {
-        let process = try ChildProcess(script.path, [command, folder.url.path], name: command, folder: folder.url)
+    private func run(_ command: String) async throws {
+        let process = try ChildProcess(Self.script.path, [command, folder.url.path], name: command, folder: folder.url)
         guard try await process.waitForEnd(within: 300) == 0 else {
             throw ChildProcess.Failure(description: "\(command) of PostgreSQL failed: \(process.errorText)")
         }
-        return process.outputText
     }
 
     /// Kills the primary, and makes its standby the primary, without the loss of a confirmed commit.
-    func failOver() async throws { _ = try await Self.run("fail-over", folder) }
+    func failOver() async throws { try await run("fail-over") }
 }

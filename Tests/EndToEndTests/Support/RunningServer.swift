@@ -111,6 +111,9 @@ final class RunningServer: Sendable {
         state.withLock { $0.process }?.kill()
     }
 
+    /// Whether the process has not ended.
+    var isRunning: Bool { state.withLock { $0.process }.map { $0.end == nil } ?? false }
+
     func signal(_ number: Int32) {
         state.withLock { $0.process }?.signal(number)
     }
