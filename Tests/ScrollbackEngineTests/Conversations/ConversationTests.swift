@@ -307,6 +307,16 @@ struct ConversationTests {
         #expect(refusal { _ = try harness.engine.users([]) }?.parameter == "users")
     }
 
+    @Test("A revocation includes the tokens that were issued before the newest message, also after the clock went back")
+    func revocationTime() throws {
+        let harness = try EngineHarness()
+        let issued = harness.clock.now
+        try harness.send(to: .direct("bob"), by: "alice")
+        harness.clock.advance(by: -60)
+        try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
+        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
+    }
+
     @Test("Tokens issued before a revocation are refused, and later tokens are accepted")
     func revocation() throws {
         let harness = try EngineHarness()
