@@ -58,6 +58,27 @@ struct NodeServerTests {
         for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
     }
 
+    @Test func `A message that is sent to three nodes at the same time is stored once, and all give the same answer`()
+        async throws
+    {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(3, over: nats)
+        try await makeGroup(nodes[0])
+        let token = try await nodes[0].token("alice")
+        let apis = nodes.map { API(server: $0.url, token: token) }
+        for number in 1...50 {
+            let id = UUID()
+            let answers = try await withThrowingTaskGroup(of: Answer.self) { tasks in
+                for api in apis { tasks.addTask { try await api.send("\(number)", to: "group:crew", id: id) } }
+                return try await tasks.reduce(into: [Answer]()) { $0.append($1) }
+            }
+            #expect(answers.map(\.status).sorted() == [200, 200, 201], "\(answers)")
+            #expect(answers.map { $0.json.int("seq") } == [number, number, number], "\(answers)")
+        }
+        let stored = try await Device.everything(in: .group("crew"), of: nodes[1])
+        #expect(stored.map(\.text) == (1...50).map { "\($0)" })
+    }
+
     @Test func `Every node accepts the tokens, finds the messages and knows the settings of the others`() async throws {
         let nats = try await NATSServer.start()
         let nodes = try await start(2, over: nats)

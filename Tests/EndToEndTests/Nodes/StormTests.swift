@@ -143,12 +143,12 @@ struct StormTests {
             let active = people.indices.flatMap { people[$0].isVisitor ? [2 * $0] : [2 * $0, 2 * $0 + 1] }
             var count = 0
             while count < Self.faults, ContinuousClock.now < end {
-                // Every other fault hits devices that have not recovered from the one before.
-                if count.isMultiple(of: 2) { try await waitForProgress(of: active, load) }
+                // Most faults hit devices that have not recovered from the one before.
+                if count.isMultiple(of: Run.isLong ? 10 : 2) { try await waitForProgress(of: active, load) }
                 // Each fault comes once before one comes again.
                 if order.isEmpty { order = Fault.allCases.shuffled(using: &generator) }
                 let fault = order.removeLast()
-                try await Task.sleep(for: generator.milliseconds(0...(Run.isLong ? 4_000 : 500)))
+                try await Task.sleep(for: generator.milliseconds(0...(Run.isLong ? 8_000 : 500)))
                 try await fault.run(in: cluster, &generator)
                 count += 1
                 report("\(fault), \(load.sent.count) messages")
