@@ -159,7 +159,9 @@ struct StormTests {
         }
     }
 
-    /// Waits until each device has made another change, and a failure of a task.
+    /// Waits until each device has made another change.
+    ///
+    /// - Throws: The first error of a device.
     private func waitForProgress(of devices: [Int], _ load: StormLoad) async throws {
         let before = load.progress
         try await eventually("each device has made a change", within: 600) {
