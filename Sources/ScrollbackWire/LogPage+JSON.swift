@@ -36,10 +36,13 @@ package struct LogHeadFields {
     }
 
     package func state() throws(ChatError) -> LogHead {
-        LogHead(
-            epoch: try epoch.required("epoch"), view: try view.required("view"), head: try head.required("head"),
-            firstSeq: try firstSeq.required("firstSeq"), countedIndex: try countedIndex.required("n"),
-            rev: try rev.required("rev"))
+        let (head, firstSeq) = (try head.required("head"), try firstSeq.required("firstSeq"))
+        guard firstSeq >= 1, firstSeq - 1 <= head else {
+            throw .invalidParameter("firstSeq", "must be at least 1, and at most one more than head")
+        }
+        return LogHead(
+            epoch: try epoch.required("epoch"), view: try view.required("view"), head: head, firstSeq: firstSeq,
+            countedIndex: try countedIndex.required("n"), rev: try rev.required("rev"))
     }
 }
 

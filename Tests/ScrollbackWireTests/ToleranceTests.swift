@@ -76,6 +76,23 @@ struct ToleranceTests {
         }
     }
 
+    @Test(
+        "A head whose lowest sequence number is not in the log is refused",
+        arguments: [(12, 51), (12, 14), (0, 2), (12, 0), (12, -1)])
+    func wrongFloor(head: Seq, firstSeq: Seq) throws {
+        func state(_ firstSeq: Seq) throws -> LogHead {
+            let json = #"{"epoch":"1","view":0,"head":\#(head),"firstSeq":\#(firstSeq),"n":0,"rev":0}"#
+            var reader = JSONReader(json)
+            var fields = LogHeadFields()
+            try reader.object { (name, value) throws(ChatError) in
+                if try !fields.read(name, &value) { try value.skip() }
+            }
+            return try fields.state()
+        }
+        #expect(throws: ChatError.self) { try state(firstSeq) }
+        #expect(try state(1).firstSeq == 1)
+    }
+
     @Test("A heartbeat interval that no timer can represent is refused", arguments: [0, -1, 86_401, Int64.max])
     func heartbeats(_ seconds: Int64) throws {
         let frame = #"{"type":"welcome","user":"alice","heartbeat":\#(seconds),"limits":{}}"#

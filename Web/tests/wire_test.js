@@ -1,5 +1,6 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { decodeLogHead } from "../sdk/model/decode.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { MessageContent } from "../sdk/model/message-content.js";
 import { decodeFrame, helloFrame, requestFrame } from "../sdk/wire/frames.js";
@@ -16,6 +17,12 @@ Deno.test("Integers keep their value, however many digits they have", () => {
     '{"a":[9007199254740993,-12345678901234567890],"c":"12345678901234567890"}',
   );
   assert.throws(() => parseJSON("{"), SyntaxError);
+});
+
+Deno.test("A head whose lowest sequence number is not in the log is refused", () => {
+  const head = { epoch: "1", view: 0, head: 12, firstSeq: 13, n: 0, rev: 0 };
+  assert.equal(decodeLogHead(head).firstSeq, 13);
+  for (const firstSeq of [51, 14, 0, -1]) assert.throws(() => decodeLogHead({ ...head, firstSeq }), ScrollbackError);
 });
 
 Deno.test("A frame has the members of its request, without those that are undefined", () => {

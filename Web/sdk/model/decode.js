@@ -308,14 +308,18 @@ export function decodeAction(value) {
  * @param {JSONObject} json An object with the members of a log's head, and possibly others.
  * @returns {LogHead}
  */
-export const decodeLogHead = (json) => ({
-  epoch: epoch(decodeText(json, "epoch")),
-  view: decodeCounter(json, "view"),
-  head: decodeCounter(json, "head"),
-  firstSeq: decodeCounter(json, "firstSeq"),
-  countedIndex: decodeCounter(json, "n"),
-  rev: decodeCounter(json, "rev"),
-});
+export function decodeLogHead(json) {
+  const [head, firstSeq] = [decodeCounter(json, "head"), decodeCounter(json, "firstSeq")];
+  if (firstSeq < 1 || firstSeq > head + 1) throw mismatch("firstSeq", "in 1...head + 1");
+  return {
+    epoch: epoch(decodeText(json, "epoch")),
+    view: decodeCounter(json, "view"),
+    head,
+    firstSeq,
+    countedIndex: decodeCounter(json, "n"),
+    rev: decodeCounter(json, "rev"),
+  };
+}
 
 /**
  * @param {JSONObject} json An object with the members of a page, and possibly others.
