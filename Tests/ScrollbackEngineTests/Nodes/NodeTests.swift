@@ -258,7 +258,7 @@ struct NodeTests {
         #expect(try again.isWelcome && again.lostAfter != nil)
     }
 
-    @Test("A node tells its store the new generation that the note of another node has")
+    @Test("A node passes the generation in a note of another node to its store")
     func generationOfNote() throws {
         let nodes = try makeNodes()
         #expect(nodes.store.adopted.isEmpty)

@@ -84,7 +84,7 @@ extension Transaction {
         let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
         let growth = Growth(
             groups: isNamed ? 0 : 1, members: Int64(others.count), messageBytes: settings.storedBytes)
-        // Before the members, each of whom costs several reads that other users wait for.
+        // The quota is checked first: the writer reads several rows for each member, and other users wait for it.
         try checkGrowth(growth, by: caller)
         try checkMayAdd(settings.members, to: id, by: caller)
         guard isFree else {
