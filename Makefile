@@ -50,6 +50,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, tables, m
 	scripts/check-model.sh
 	scripts/check-snippets.sh
 	scripts/check-web.sh
+	scripts/web-declarations.sh --check
 
 format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift

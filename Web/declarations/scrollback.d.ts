@@ -2453,6 +2453,11 @@ declare module "scrollback/model/decode" {
      */
     export function decodeAction(value: unknown): MessageAction;
     /**
+     * @param {JSONObject} json An object with the members of a log's head, and possibly others.
+     * @returns {LogHead}
+     */
+    export function decodeLogHead(json: JSONObject): LogHead;
+    /**
      * @param {JSONObject} json An object with the members of a page, and possibly others.
      * @returns {LogPage}
      */
@@ -2469,7 +2474,6 @@ declare module "scrollback/model/decode" {
     export function decodeHead(value: unknown): ConversationHead;
     export function optional<Value>(json: JSONObject, name: string, decode: (json: JSONObject, name: string) => Value): Value | null;
     export function isStoredMessage(json: JSONObject): boolean;
-    export function decodeLogHead(json: JSONObject): LogHead;
     export function decodeSync(json: JSONObject): LogSync;
     export function decodeSummary(json: JSONObject): ReadSummary;
     export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
