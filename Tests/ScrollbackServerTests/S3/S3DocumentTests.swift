@@ -12,4 +12,17 @@ struct S3DocumentTests {
             #expect(throws: (any Error).self) { try S3Document(bytes) }
         }
     }
+
+    @Test("A processing instruction is refused, and the XML declaration is not")
+    func processingInstructions() throws {
+        let error = "<Error><Code>SlowDown</Code></Error>"
+        for document in ["<?xml version=\"1.0\"?>\n" + error, "<?xml version='1.0' encoding='UTF-8' ?>" + error] {
+            #expect(try S3Document(Array(document.utf8)).values(at: "Error/Code") == ["SlowDown"])
+        }
+        for document in [
+            "<?a?>" + error, error + "<?a?>", "<?xml?>" + error, "<?xml ?><?a?>" + error, "<?xmla b?>" + error,
+        ] {
+            #expect(throws: (any Error).self, "\(document)") { try S3Document(Array(document.utf8)) }
+        }
+    }
 }

@@ -9,7 +9,9 @@ package import ScrollbackModel
 package struct S3Document: Sendable {
     private var values: [(path: String, text: String)] = []
 
-    /// Reads a document in UTF-8 of at most 16 levels, without a document type, which could declare entities.
+    /// Reads a document in UTF-8 of at most 16 levels.
+    ///
+    /// It has no document type, which could declare entities, and no processing instructions.
     ///
     /// - Throws: `malformed` if the bytes are not such a document.
     package init(_ bytes: [UInt8]) throws(ChatError) {
@@ -17,9 +19,11 @@ package struct S3Document: Sendable {
         let parser = XMLParser(data: data)
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
-        // The parser ends the process if a name is not valid UTF-8.
-        guard String(bytes: bytes, encoding: .utf8) != nil, data.range(of: Data("<!DOCTYPE".utf8)) == nil,
-            !data.isEmpty, parser.parse(), reader.path.isEmpty
+        let declaration = Data("<?xml ".utf8)
+        let content = data.starts(with: declaration) ? data.dropFirst(declaration.count) : data
+        // The parser ends the process if a name is not valid UTF-8, or a processing instruction has no content.
+        guard String(bytes: bytes, encoding: .utf8) != nil, content.range(of: Data("<?".utf8)) == nil,
+            content.range(of: Data("<!DOCTYPE".utf8)) == nil, !data.isEmpty, parser.parse(), reader.path.isEmpty
         else {
             throw ChatError(.malformed, "The answer of the store of files is not the expected XML.")
         }
