@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs a PostgreSQL primary with a synchronous standby for tests, without waiting for the disk.
 #
-# Usage: scripts/postgres-pair.sh start|fail-over|stop FOLDER
+# Usage: scripts/postgres-pair.sh start|fail-over|set-asynchronous|stop FOLDER
 #
-#   start       creates and starts both servers; FOLDER/url then has the URL of the database on the primary
-#   fail-over   kills the primary, makes the standby the primary, and starts the killed server again as its standby
-#   stop        kills both servers
+#   start              creates and starts both servers; FOLDER/url then has the URL of the database on the primary
+#   fail-over          kills the primary, makes the standby the primary, and starts the killed server as its standby
+#   set-asynchronous   lets commits on the primary end without the standby
+#   stop               kills both servers
 #
 # The servers are called a and b. FOLDER must be an existing folder with a path of at most 90 bytes. The servers listen
 # only on Unix sockets in it.
@@ -53,8 +54,9 @@ attach() {
     rm -rf "${folder:?}/$server"
     as_user "$(bin)/pg_basebackup" --pgdata="$folder/$server" --host="$folder" --port="${port[$primary]}" \
         --username=scrollback --checkpoint=fast --wal-method=stream --write-recovery-conf --no-sync
-    start_server "$server"
+    # Commits wait until the standby has connected.
     set_synchronous "$primary" '*'
+    start_server "$server"
     until [ "$(psql "$primary" -c "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")" = 1 ]; do
         sleep 0.05
     done
@@ -87,9 +89,14 @@ fail-over)
     echo "$new" >"$folder/primary"
     attach "$new" "$old"
     ;;
+set-asynchronous)
+    primary=$(cat "$folder/primary")
+    set_synchronous "$primary" ''
+    until [ -z "$(psql "$primary" -c "SHOW synchronous_standby_names")" ]; do sleep 0.05; done
+    ;;
 stop) for server in a b; do kill_server "$server"; done ;;
 *)
-    echo "There is no command $command. Use start, fail-over or stop." >&2
+    echo "There is no command $command. Use start, fail-over, set-asynchronous or stop." >&2
     exit 2
     ;;
 esac

@@ -39,6 +39,8 @@ package struct ServerSettings: Hashable, Sendable {
     package var auditDays = 365
     /// How long files are retained, whether or not messages refer to them.
     package var mediaRetention = RetentionPolicy.days(180)
+    /// The names of stored settings that only a newer version of the server has.
+    private(set) var newerNames: [String] = []
 
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
@@ -110,11 +112,32 @@ package struct ServerSettings: Hashable, Sendable {
         push.write(to: &writer, withSecrets: withSecrets)
     }
 
-    /// Reads the settings from a JSON object; settings that it does not have keep their defaults.
+    /// Reads the settings that the server stored; settings that it did not store keep their defaults.
+    ///
+    /// - Throws: `invalid-parameter` for a value of a newer version, without which pushes or webhooks could be lost.
     init(from reader: inout JSONReader) throws(ChatError) {
         self.init()
-        try reader.object { (name, value) throws(ChatError) in
-            if try !read(name, &value) { try value.skip() }
+        do throws(ChatError) {
+            try reader.object { (name, value) throws(ChatError) in
+                if try read(name, &value) { return }
+                newerNames.append(name)
+                try value.skip()
+            }
+        } catch {
+            throw .invalidParameter(
+                "store",
+                "has settings that this version of the server can't read (\(error.message)). Start the newer version "
+                    + "that stored them")
+        }
+    }
+
+    /// Checks that storing the settings loses none of a newer version.
+    fileprivate func checkHasAll() throws(ChatError) {
+        guard newerNames.isEmpty else {
+            throw ChatError(
+                .conflict,
+                "The settings \(newerNames.joined(separator: ", ")) are those of a newer version of the server. Change "
+                    + "settings when all nodes have that version.")
         }
     }
 
@@ -205,6 +228,7 @@ extension Engine {
             { [configured = preview.push.configured] transaction in
                 // Another change of the same batch may have updated the stored settings but not the current ones.
                 var settings = try Self.storedSettings(transaction.store)
+                try settings.checkHasAll()
                 settings.push.configured = configured
                 let earlier = settings.moderation.webhooks
                 change(&settings)

@@ -59,7 +59,7 @@ enum Notes {
         "extract(epoch FROM clock_timestamp())::double precision - \(Date.timeIntervalBetween1970AndReferenceDate)"
     private static let drop = Statement(
         "DELETE FROM commitNote WHERE at < \(now) - ? AND number < (SELECT max(number) FROM commitNote)")
-    private static let time = Statement("SELECT \(now)") { $0.optionalDate() }
+    static let time = Statement("SELECT \(now)") { $0.optionalDate() }
 
     static func read(from number: Int64, on connection: PostgresConnection) throws -> NotePage {
         page(of: try connection.all(page) { $0.add(number) })

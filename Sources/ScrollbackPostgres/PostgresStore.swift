@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import ScrollbackEngine
 package import ScrollbackModel
 import Synchronization
@@ -20,6 +20,8 @@ package final class PostgresStore: MessageStore {
         package var idleTransactionTimeout = Duration.seconds(5)
         /// Whether several nodes use the database; otherwise only one store can be open (``ServerLock``).
         package var isShared = false
+        /// Whether to open a database with a standby that could take over without all confirmed commits.
+        package var allowsAsynchronousStandbys = false
         /// How long to wait for the database while a server uses it that does not share it.
         ///
         /// PostgreSQL needs up to 25 seconds to detect that the machine of a server was lost.
@@ -30,6 +32,8 @@ package final class PostgresStore: MessageStore {
         package var roundTrips: RoundTripCounter?
         /// The time limit of each statement of a migration, and of the wait for another server's migration.
         package var migrationTimeout = Duration.seconds(3600)
+        /// The clock of this machine.
+        package var now: @Sendable () -> Date = { Date() }
 
         package init() {}
     }
@@ -72,7 +76,7 @@ package final class PostgresStore: MessageStore {
     /// Opens the store, and creates or migrates its tables.
     ///
     /// - Throws: `invalid-parameter` if the URL, server or database can't be used, another server uses the database, or
-    ///   a newer version of the server wrote the tables.
+    ///   this version can't use the tables.
     package init(_ url: PostgresURL, options: Options = Options()) throws {
         let open: @Sendable () throws -> PostgresConnection = {
             try PostgresConnection(
@@ -91,11 +95,12 @@ package final class PostgresStore: MessageStore {
         readers = ConnectionPool(maximumCount: options.readers, open: reopen)
         writer = ConnectionPool(maximumCount: 1, open: reopen)
         do {
-            // The lock comes first, so that the tables don't change under a running server of an older version.
-            lock = try ServerLock(open(), options)
             let connection = try open()
+            try ServerChecks.run(on: connection, options)
+            // The lock comes before a migration, so that tables don't change under a server that can't use them then.
+            lock = try ServerLock(open(), options)
             try connection.setTimeout(options.migrationTimeout)
-            try Self.migrate(connection)
+            try Self.migrate(connection, isAlone: lock.excludesOthers)
             if !options.opensIncompleteCopy { try Self.checkIsComplete(connection) }
             try lock.claim()
             let state = try StoreState.read(on: connection)

@@ -51,8 +51,10 @@ final class ServerLock: Sendable {
     init(_ connection: PostgresConnection, _ options: PostgresStore.Options) throws {
         isShared = options.isShared
         // A node that is alone keeps others away until the store is ready for them.
-        let isAlone = try options.isShared && connection.first(Self.tryLock) == true
+        var isAlone = try options.isShared && connection.first(Self.tryLock) == true
         if !isAlone { try Self.wait(for: options.isShared ? Self.lockShared : Self.lock, on: connection, options) }
+        // The server that it waited for may have been the only one.
+        if options.isShared, !isAlone { isAlone = try connection.first(Self.tryLock) == true }
         state = Mutex(State(session: connection, isFirst: isAlone))
     }
 
@@ -100,6 +102,9 @@ final class ServerLock: Sendable {
             }
         }
     }
+
+    /// Whether no other server can use the database before ``claim()``.
+    var excludesOthers: Bool { !isShared || isFirst }
 
     /// Whether no other node used the database when this one opened it.
     var isFirst: Bool { state.withLock { $0.isFirst } }

@@ -75,6 +75,8 @@ package struct ServerOptions: Sendable {
     package var drainDelay = Duration.seconds(3)
     /// The time in which the clients of a stopping node move to other nodes.
     package var drainWindow = Duration.seconds(5)
+    /// Whether to use a PostgreSQL database with a standby that could take over without all confirmed messages.
+    package var allowsAsynchronousStandbys = false
     /// How long to wait for the PostgreSQL database while another server uses it.
     package var storeLockTimeout = Duration.seconds(30)
     /// The URL of a bucket in an S3-compatible store for files, or `nil` for the data directory.

@@ -61,13 +61,84 @@ import Testing
     @Test func `Tables of a newer version of the server are refused`() throws {
         let url = try database.makeSchema()
         try open(url).close()
-        try database.execute("INSERT INTO migration (number) VALUES (999)", on: url)
+        try database.execute(
+            "INSERT INTO migration (number) VALUES (999); UPDATE storeState SET oldestSchema = 999", on: url)
         #expect {
             try open(url)
         } throws: { error in
             guard let error = error as? ChatError, error.code == .invalidParameter else { return false }
             return error.parameter == "store" && error.message.contains("schema 999")
         }
+    }
+
+    @Test func `Stores of two versions use one database if the newer tables allow it`() throws {
+        typealias Migration = PostgresStore.Migration
+        let url = try database.makeSchema()
+        let running = try openShared(url)
+        let known = PostgresStore.migrations
+        let current = try #require(known.last?.number)
+        let addition = Migration(
+            number: current + 1, oldestUser: current, script: "ALTER TABLE person ADD COLUMN motto TEXT")
+        try PostgresStore.migrate(database.connect(url), to: known + [addition], isAlone: false)
+        try put("alice", in: running)
+        #expect(try contains("alice", openShared(url)))
+
+        let replacement = Migration(number: current + 2, script: "ALTER TABLE person RENAME COLUMN motto TO creed")
+        func migrate(isAlone: Bool) throws {
+            try PostgresStore.migrate(database.connect(url), to: known + [addition, replacement], isAlone: isAlone)
+        }
+        let refusal = #expect(throws: ChatError.self) { try migrate(isAlone: false) }
+        #expect(refusal?.parameter == "store" && refusal?.message.contains("Stop all nodes") == true)
+        try put("bob", in: running)
+        running.close()
+        try migrate(isAlone: true)
+        let error = #expect(throws: ChatError.self) { try openShared(url) }
+        #expect(error?.message.contains("schema \(current + 2), but this version") == true)
+        // A later change that this schema could use does not undo that.
+        let second = Migration(
+            number: current + 3, oldestUser: current + 2, script: "ALTER TABLE person ADD COLUMN verse TEXT")
+        try PostgresStore.migrate(
+            database.connect(url), to: known + [addition, replacement, second], isAlone: false)
+        #expect(throws: ChatError.self) { try openShared(url) }
+    }
+
+    @Test func `A migration does not wait for a long transaction while other nodes work`() throws {
+        let url = try database.makeSchema()
+        let store = try openShared(url)
+        try put("alice", in: store)
+        let current = try #require(PostgresStore.migrations.last?.number)
+        let addition = PostgresStore.Migration(
+            number: current + 1, oldestUser: current, script: "ALTER TABLE person ADD COLUMN motto TEXT")
+        try store.read { reader in
+            // The transaction of this read has a lock on the table until it ends.
+            _ = try reader.user("alice")
+            let error = #expect(throws: ChatError.self) {
+                try PostgresStore.migrate(
+                    database.connect(url), to: PostgresStore.migrations + [addition], isAlone: false)
+            }
+            #expect(error?.parameter == "store" && error?.message.contains("long transaction") == true)
+        }
+        #expect(try put("bob", in: store) == 2)
+    }
+
+    // MARK: Checks of the server
+
+    @Test(arguments: [-600.0, 600]) func `A machine with a wrong clock is refused`(_ seconds: TimeInterval) throws {
+        var options = PostgresDatabase.options
+        options.now = { Date(timeIntervalSinceNow: seconds) }
+        let url = try database.makeSchema()
+        let error = #expect(throws: ChatError.self) { try open(url, options) }
+        #expect(error?.parameter == "store")
+        #expect(error?.message.contains(seconds < 0 ? "ahead of the clock" : "behind the clock") == true)
+        // Nothing was created.
+        #expect(database.has("to_regclass('storeState') IS NULL", url))
+    }
+
+    @Test(arguments: [-4.0, 4]) func `A small difference between the clocks is accepted`(_ seconds: TimeInterval) throws
+    {
+        var options = PostgresDatabase.options
+        options.now = { Date(timeIntervalSinceNow: seconds) }
+        #expect(try open(database.makeSchema(), options).lastCommit == 0)
     }
 
     @Test func `A user who may not create tables is one clear error`() throws {

@@ -107,7 +107,8 @@ package final class PostgresDatabase: Sendable {
         return options
     }
 
-    private func connect(_ url: PostgresURL) throws -> PostgresConnection {
+    /// Opens a connection that selects a schema.
+    package func connect(_ url: PostgresURL) throws -> PostgresConnection {
         try PostgresConnection(url, timeout: .seconds(300), idleTransactionTimeout: .seconds(300))
     }
 }

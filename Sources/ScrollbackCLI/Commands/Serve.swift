@@ -43,6 +43,14 @@ struct Serve: AsyncParsableCommand {
             """)
     var store: String?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Whether the PostgreSQL server may have standbys for which commits don't wait. If one of them takes over, \
+            confirmed messages can be lost (default: no).
+            """)
+    var allowAsynchronousStandbys: Bool?
+
     @Option(
         help: """
             The URL of a NATS server, such as nats://host:4222, or of several separated by commas. Then several \
@@ -196,6 +204,8 @@ struct Serve: AsyncParsableCommand {
             options.allowedOrigins = try AllowedOrigins(origins)
 
             options.storeURL = store ?? settings.string(forKey: "store.url")
+            options.allowsAsynchronousStandbys =
+                allowAsynchronousStandbys ?? settings.bool(forKey: "allow.asynchronous.standbys") ?? false
             options.busURL = bus ?? settings.string(forKey: "bus.url")
             if let seconds = settings.double(forKey: "store.lockSeconds") {
                 guard (0...3600).contains(seconds) else {

@@ -2,17 +2,35 @@ import ScrollbackModel
 
 extension PostgresStore {
     /// A numbered change of the tables, which one transaction makes.
-    struct Migration {
-        var number: Int64
-        var script: String
+    ///
+    /// Its number is that of the schema after it.
+    package struct Migration {
+        package var number: Int64
+        /// The oldest schema whose servers can use the tables after the change.
+        ///
+        /// If it is this one, all other servers must have stopped. An earlier one is right if the change only adds
+        /// tables, indexes and columns with a default, which earlier versions can ignore
+        /// (Documentation/decisions/0067-nodes-of-two-versions.md).
+        package var oldestUser: Int64
+        package var script: String
         /// Runs after the script, in the same transaction.
-        var body: (PostgresConnection) throws -> Void = { _ in }
+        package var body: (PostgresConnection) throws -> Void
+
+        package init(
+            number: Int64, oldestUser: Int64? = nil, script: String,
+            body: @escaping (PostgresConnection) throws -> Void = { _ in }
+        ) {
+            self.number = number
+            self.oldestUser = oldestUser ?? number
+            self.script = script
+            self.body = body
+        }
     }
 
     /// All migrations, oldest first.
     ///
     /// A released migration never changes.
-    static var migrations: [Migration] {
+    package static var migrations: [Migration] {
         [
             Migration(number: 1, script: createTables, body: insertState),
             Migration(number: 2, script: createNotes),
@@ -21,6 +39,7 @@ extension PostgresStore {
             Migration(number: 5, script: addDeliveredPositions),
             Migration(number: 6, script: createIncomingWebhooks),
             Migration(number: 7, script: createCancelled),
+            Migration(number: 8, script: addOldestUser),
         ]
     }
 
@@ -37,13 +56,22 @@ extension PostgresStore {
         """)
     private static let newest = Statement("SELECT coalesce(max(number), 0) FROM migration") { $0.integer() }
     private static let record = Statement("INSERT INTO migration (number) VALUES (?)")
+    private static let oldestUser = Statement("SELECT oldestSchema FROM storeState") { $0.integer() }
+    private static let setOldestUser = Statement("UPDATE storeState SET oldestSchema = greatest(oldestSchema, ?)")
 
-    /// Migrates the tables to the newest schema.
+    /// The first schema that names the oldest one whose servers can use the tables.
+    private static let firstWithOldestUser: Int64 = 8
+
+    /// Migrates the tables to the newest schema, unless they have a newer one that this version can use.
     ///
     /// Servers that start at the same time migrate one after the other.
     ///
-    /// - Throws: `invalid-parameter` with both versions if a newer version of the server wrote the tables.
-    static func migrate(_ connection: PostgresConnection) throws {
+    /// - Parameter isAlone: Whether no other server uses the database.
+    /// - Throws: `invalid-parameter` with both versions if this version can't use the tables, or other servers could
+    ///   not use them after the migration.
+    package static func migrate(
+        _ connection: PostgresConnection, to migrations: [Migration] = migrations, isAlone: Bool
+    ) throws {
         let supported = migrations.last?.number ?? 0
         while true {
             try connection.enqueueBeginWrite()
@@ -51,20 +79,44 @@ extension PostgresStore {
             try connection.enqueue(createTable)
             // A statement is prepared when PostgreSQL reaches it, so the table exists.
             let found = try connection.first(newest) ?? 0
-            guard found <= supported else {
+            let oldest = try found < firstWithOldestUser ? found : connection.first(oldestUser) ?? found
+            guard oldest <= supported else {
                 throw ChatError.invalidParameter(
                     "store",
                     "names a database with schema \(found), but this version of the server supports only "
                         + "\(supported). Start the newer version that wrote it, or restore a backup")
             }
             if let migration = migrations.first(where: { $0.number > found }) {
-                try connection.execute(script: migration.script)
-                try migration.body(connection)
-                try connection.enqueue(record) { $0.add(migration.number) }
+                try run(migration, on: connection, found: found, oldest: oldest, isAlone: isAlone)
             }
             try connection.commit()
-            if found == supported { return }
+            if found >= supported { return }
         }
+    }
+
+    private static func run(
+        _ migration: Migration, on connection: PostgresConnection, found: Int64, oldest: Int64, isAlone: Bool
+    ) throws {
+        guard isAlone || migration.oldestUser <= oldest else {
+            throw ChatError.invalidParameter(
+                "store",
+                "names a database with schema \(found), which other nodes use. They could not use schema "
+                    + "\(migration.number) of this version. Stop all nodes, then start this version")
+        }
+        // It waits only briefly for the lock of a table: until it has it, transactions of other nodes wait behind it.
+        if !isAlone { try connection.execute(script: "SET LOCAL lock_timeout = 2000") }
+        do {
+            try connection.execute(script: migration.script)
+        } catch PostgresError.refused(state: "55P03", _) {
+            throw ChatError.invalidParameter(
+                "store",
+                "names a database with a long transaction, such as that of pg_dump, which must end before the tables "
+                    + "can be changed. Start the server again then")
+        }
+        try migration.body(connection)
+        try connection.enqueue(record) { $0.add(migration.number) }
+        guard migration.number >= firstWithOldestUser else { return }
+        try connection.enqueue(setOldestUser) { $0.add(migration.oldestUser) }
     }
 
     /// Checks that this version of the server has written the tables, and that they have all rows.

@@ -594,4 +594,9 @@ extension PostgresStore {
         );
         CREATE INDEX cancelled_at ON cancelled (userID, at, id);
         """
+
+    /// What schema 8 adds: the oldest schema whose servers can use the tables.
+    static let addOldestUser = """
+        ALTER TABLE storeState ADD COLUMN oldestSchema BIGINT NOT NULL DEFAULT 0;
+        """
 }

@@ -59,6 +59,8 @@ package struct StoreMove: Sendable {
         defer { try? store.close() }
         var options = PostgresStore.Options()
         options.opensIncompleteCopy = true
+        // The server checks this when it starts.
+        options.allowsAsynchronousStandbys = true
         let target = try PostgresStore(PostgresURL(storeURL), options: options)
         defer { target.close() }
         let bucket = try await bucket(logger: logger)

@@ -47,6 +47,7 @@ extension ServerOptions {
         storeOptions.readers = readerCount
         storeOptions.lockTimeout = storeLockTimeout
         storeOptions.isShared = busURL != nil
+        storeOptions.allowsAsynchronousStandbys = allowsAsynchronousStandbys
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
         try DirectoryMarker.postgres.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)

@@ -115,6 +115,20 @@ import Testing
         }
     }
 
+    @Test func `An asynchronous standby is refused, unless it is allowed`() async throws {
+        let pair = try await PostgresPair.start()
+        try await pair.setAsynchronous()
+        let settings = try ["--store", pair.url.text]
+        let folder = try TemporaryFolder()
+        let refused = try await serve(folder.url.appending(component: "data"), settings)
+        #expect(refused.code == 1)
+        #expect(refused.errors.contains("store names a server with a standby that is not synchronous"))
+        #expect(refused.errors.contains("--allow-asynchronous-standbys"), "\(refused.errors)")
+        let server = try await RunningServer.start(
+            RunningServer.withoutLimits + settings + ["--allow-asynchronous-standbys"])
+        #expect(try await server.terminate() == 0)
+    }
+
     @Test func `Keys of storage encryption are refused, and the error does not contain the password of the URL`()
         async throws
     {

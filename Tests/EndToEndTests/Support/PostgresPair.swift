@@ -48,4 +48,7 @@ final class PostgresPair: Sendable {
 
     /// Kills the primary, and makes its standby the primary, without the loss of a confirmed commit.
     func failOver() async throws { try await run("fail-over") }
+
+    /// Lets commits end without the standby.
+    func setAsynchronous() async throws { try await run("set-asynchronous") }
 }

@@ -45,4 +45,22 @@ struct PutSettingsTests {
         }
         #expect(harness.engine.settings == stored)
     }
+
+    @Test("Settings of a newer version are kept, and values of a newer version are refused")
+    func newerVersion() throws {
+        let store = MemoryStore(generation: 1)
+        func put(_ settings: String) throws {
+            try store.write { writer, _ in try writer.put(settings: RawJSON(known: settings)) }
+        }
+        try put(#"{"auditDays":5,"glow":true}"#)
+        let harness = try EngineHarness(store: store)
+        #expect(harness.engine.settings.auditDays == 5)
+        let error = #expect(throws: ChatError.self) { try harness.set { $0.auditDays = 6 } }
+        #expect(error?.code == .conflict && error?.message.contains("glow") == true)
+        #expect(try store.read { try $0.settings()?.text.contains("glow") } == true)
+
+        try put(#"{"push":{"services":{"pigeon":{}}}}"#)
+        let refusal = #expect(throws: ChatError.self) { try EngineHarness(store: store) }
+        #expect(refusal?.parameter == "store" && refusal?.message.contains("pigeon") == true)
+    }
 }
