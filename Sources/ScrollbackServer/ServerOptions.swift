@@ -83,6 +83,9 @@ package struct ServerOptions: Sendable {
     package var filesURL: String?
     /// A PEM file with certificate authorities for the store of files, in addition to the system's.
     package var filesAuthorities: String?
+    package static let standardRemovalDelay: TimeInterval = 12 * 60 * 60
+    /// How many seconds the bytes of removed files stay in a bucket that several nodes use.
+    package var filesRemovalDelay = standardRemovalDelay
     /// The path of the folder into which administrators start backups over HTTP, or `nil` if they can't.
     package var backups: String?
     /// The storage encryption keys, or `nil` for no encryption.

@@ -215,6 +215,10 @@ struct Serve: AsyncParsableCommand {
             }
             options.filesURL = files ?? settings.string(forKey: "files.url")
             options.filesAuthorities = settings.string(forKey: "files.authorities")
+            options.filesRemovalDelay = settings.double(forKey: "files.removal.seconds") ?? options.filesRemovalDelay
+            guard options.filesRemovalDelay >= 0 else {
+                throw ChatError.invalidParameter("files.removal.seconds", "must not be negative")
+            }
             options.backups = backups ?? settings.string(forKey: "backups")
             options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")

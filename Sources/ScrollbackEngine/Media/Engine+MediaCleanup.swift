@@ -27,8 +27,9 @@ extension Engine {
                 try store.media(createdBefore: time, limit: limit)
             }
         }
-        if node == nil, nextOrphanScan.withLock({ $0 }) <= now {
+        if nextOrphanScan.withLock({ $0 }) <= now {
             try await removeOrphans()
+            try await media.purge { [store] blob in try store.read { try $0.isUsed(blob) } }
             nextOrphanScan.withLock { $0 = now.addingTimeInterval(Self.day) }
         }
         return removed
@@ -89,9 +90,10 @@ extension Engine {
 
     /// Removes a blob that no row refers to.
     ///
-    /// With several nodes, it does nothing: another node may be about to store a row (decision 56).
+    /// Another node can be about to store a row. So with several nodes, the store of files keeps the bytes for a while
+    /// (decision 68).
     func removeIfUnused(_ blob: BlobID, for owner: WorkOwner = .server) async throws(ChatError) {
-        guard node == nil, blobPins.beginRemoval(of: blob) else { return }
+        guard blobPins.beginRemoval(of: blob) else { return }
         defer { blobPins.endRemoval(of: blob) }
         do {
             guard try !store.read({ try $0.isUsed(blob) }) else { return }
@@ -112,7 +114,8 @@ extension Engine {
                 count += 1
                 continue
             }
-            // A row is stored before its bytes, so bytes without a row never get one.
+            // A row is stored before its bytes, so bytes without a row never get one. Uploads of other nodes that can't
+            // be resumed have none either, and read no stored bytes.
             let row = try store.read { try $0.upload(id) }
             if row?.state == .open { count += 1 } else { try? await media.remove(id) }
         }

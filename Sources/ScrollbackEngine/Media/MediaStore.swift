@@ -35,7 +35,18 @@ package protocol MediaStore: AnyObject, Sendable {
     /// Returns the stored blobs, ordered by ID.
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID]
     /// Deletes a blob, if it exists; reads of open blobs may continue, or fail with `unknown-media`.
+    ///
+    /// If other servers use the storage, its bytes can be read until ``purge(_:)`` deletes them.
     func remove(_ blob: BlobID) async throws(ChatError)
+    /// Deletes what is left of blobs that were removed long ago, and restores those that are used.
+    ///
+    /// - Parameter isUsed: Returns whether a row refers to a blob.
+    func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws
+}
+
+extension MediaStore {
+    /// Does nothing, because nothing is left of removed blobs.
+    package func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws {}
 }
 
 /// The bytes of an upload while a request writes them.

@@ -41,7 +41,9 @@ extension ServerOptions {
         _ client: S3Client?, of store: any MessageStore, threads: FileThreads
     ) async throws -> any MediaStore {
         guard let client else { return try DiskMediaStore(in: directory, threads: threads, keys: storeKeys) }
-        let media = try S3MediaStore(client, in: directory, threads: threads, keys: storeKeys)
+        let media = try S3MediaStore(
+            client, in: directory, threads: threads, keys: storeKeys, isShared: busURL != nil,
+            removalDelay: filesRemovalDelay)
         let place = client.location.name
         if DirectoryMarker.s3.place(in: directory) != place {
             // The cleanup removes files without a row. They may be the files of another store.

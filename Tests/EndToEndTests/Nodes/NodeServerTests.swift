@@ -196,4 +196,61 @@ struct NodeServerTests {
         try await nodes[0].server.start()
         #expect(try await nodes[0].file(media, by: nodes[0].alice).bytes == bytes)
     }
+
+    @Test(.needs(.s3)) func `Files without a row are deleted from the bucket, unless another node stores the row late`()
+        async throws
+    {
+        let nats = try await NATSServer.start()
+        let (bucket, folder) = (try S3Bucket(), try TemporaryFolder())
+        func start(in folder: TemporaryFolder? = nil, _ variables: String = "") async throws -> RunningServer {
+            let options = ["--store", url.text, "--bus", nats.url, "--files", bucket.url]
+            return try await RunningServer.start(
+                RunningServer.withoutLimits + options, shell: "\(bucket.exports) \(variables)", folder: folder)
+        }
+        /// Lets the leading node search for unused files.
+        func cleanUp(_ node: RunningServer) async throws {
+            try await eventually("the node leads") { node.log.contains("This node sends pushes") ? true : nil }
+            let answer = try await node.admin().call("PUT", "/v1/settings", #"{"mediaRetentionDays":179}"#)
+            try #require(answer.status == 200, "\(answer)")
+        }
+        func has(_ count: Int, _ operation: String, _ node: RunningServer) async throws -> Bool {
+            let metric = #"scrollback_file_store_requests_total{operation="\#(operation)",outcome="success"} \#(count)"#
+            return try await node.admin().call("GET", "/metrics").text.contains(metric + "\n")
+        }
+        let node = try await start(in: folder)
+        let before = try await MediaServer(on: node)
+        let sent = try await before.send(SampleFile.noise(999))
+        // In the order in which the bucket lists them.
+        let files = [SampleFile.noise(1000), SampleFile.noise(1001)].sorted { BlobID(of: $0) < BlobID(of: $1) }
+        var media: [String] = []
+        for file in files { media.append(try #require(try await before.upload(file).json.string("media"))) }
+        #expect(try await node.terminate() == 0)
+        // As if both files were stored, and the transactions with their rows were not yet committed.
+        try database.execute(
+            """
+            CREATE TABLE late AS SELECT * FROM media WHERE id = '\(media[0])';
+            DELETE FROM media WHERE id IN ('\(media[0])', '\(media[1])');
+            """, on: url)
+        try await node.start()
+        try await cleanUp(node)
+        try await eventually("the node has removed both files, and checked when") {
+            try await has(2, "head", node) ? true : nil
+        }
+        #expect(try await has(2, "copy", node))
+        try database.execute("INSERT INTO media SELECT * FROM late", on: url)
+        let other = try await start()
+        let during = try await MediaServer(on: other)
+        #expect(try await during.file(media[0], by: during.alice).bytes == files[0])
+        for server in [other, node] { #expect(try await server.terminate() == 0, "\(server.log)") }
+        let last = try await start(in: folder, "SCROLLBACK_FILES_REMOVAL_SECONDS=0")
+        try await cleanUp(last)
+        try await eventually("one file is restored, and both removed ones are deleted") {
+            try await has(2, "delete", last) ? true : nil
+        }
+        #expect(try await has(1, "copy", last))
+        let after = try await MediaServer(on: last)
+        #expect(try await after.file(media[0], by: after.bob).status == 404)
+        #expect(try await after.file(media[0], by: after.alice).bytes == files[0])
+        #expect(try await after.file(sent.media, by: after.bob).bytes == SampleFile.noise(999))
+    }
 }

@@ -153,6 +153,33 @@ import Testing
         await #expect(throws: ChatError.self) { try await client(unknown).get("a", at: 0, count: 5) }
     }
 
+    @Test func `A copy that fails after the status 200 is an error, and a missing object is not copied`() async throws {
+        let body = "  \n<?xml version='1.0'?><CopyObjectResult><ETag>&quot;a&quot;</ETag></CopyObjectResult>"
+        let stub = try await S3Stub { _, _ in .answer(200, body) }
+        #expect(try await client(stub).copy("a +b", to: "c"))
+        #expect(stub.requests.map(\.method) == ["PUT"] && stub.requests.map(\.uri) == ["/bucket/c"])
+        #expect(stub.requests.first?.headers["x-amz-copy-source"] == ["/bucket/a%20%2Bb"])
+        for reply in [S3Stub.Reply.error(200, "InternalError"), .answer(200), .answer(200, "<a></a>")] {
+            let failing = try await S3Stub { _, _ in reply }
+            let error = await #expect(throws: ChatError.self) { try await client(failing).copy("a", to: "c") }
+            #expect(error?.s3Failure?.operation == .copy)
+        }
+        let missing = try await S3Stub { _, _ in .error(404, "NoSuchKey") }
+        #expect(try await !client(missing).copy("a", to: "c"))
+    }
+
+    @Test func `The age of an object is measured with the clock of the store`() async throws {
+        let times = ["Date": "Sun, 29 Nov 2026 16:00:05 GMT", "Last-Modified": "Sun, 29 Nov 2026 15:59:00 GMT"]
+        let stub = try await S3Stub { _, _ in .answer(200, headers: times) }
+        #expect(try await client(stub).age(of: "a") == 65)
+        for name in times.keys {
+            let broken = try await S3Stub { _, _ in .answer(200, headers: times.filter { $0.key != name }) }
+            await #expect(throws: ChatError.self) { try await client(broken).age(of: "a") }
+        }
+        let missing = try await S3Stub { _, _ in .error(404, "NoSuchKey") }
+        #expect(try await client(missing).age(of: "a") == nil)
+    }
+
     private static func list(_ keys: [String], next: String?, isTruncated: Bool) -> S3Stub.Reply {
         .answer(
             200,

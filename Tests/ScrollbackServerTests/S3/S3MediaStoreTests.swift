@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import SQLiteSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -102,6 +103,44 @@ import Testing
         try await second.sync()
         let third = try await a.open(upload, at: 3)
         #expect(try await third.examine { (data) throws(ChatError) in Array(data) } == [1, 2, 9])
+    }
+
+    @Test(arguments: [false, true])
+    func `Removed bytes stay readable in a shared bucket, until they are deleted or restored`(
+        isEncrypted: Bool
+    ) async throws {
+        let keys = isEncrypted ? try StoreKeys(text: Data(repeating: 1, count: 32).base64EncodedString()) : nil
+        func open(removalDelay: TimeInterval) throws -> S3MediaStore {
+            let data = folder.url.appending(component: UUID().uuidString)
+            try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+            return try S3MediaStore(
+                S3Client(bucket), in: data, threads: threads, keys: keys, isShared: true, removalDelay: removalDelay)
+        }
+        let store = try open(removalDelay: ServerOptions.standardRemovalDelay)
+        // The bucket rounds times to seconds.
+        let later = try open(removalDelay: -60)
+        let bytes = Self.bytes(700_000)
+        let blob = BlobID(of: bytes)
+        func removed() async throws -> Int {
+            try await store.client.listAll("\(store.client.location.prefix)removed/").keys.count
+        }
+        try await store.put(bytes, as: blob)
+        // The second server repeats what the first one has done.
+        for server in [store, later] { try await server.remove(blob) }
+        #expect(try await store.blobs(after: nil, limit: 9) == [])
+        try await store.purge { _ in false }
+        #expect(try await store.read(blob, at: 0, count: 700_000) == bytes)
+        #expect(try await later.open(blob).read(at: 650_000, count: 10) == Array(bytes[650_000..<650_010]))
+        try await later.purge { $0 == blob }
+        #expect(try await store.blobs(after: nil, limit: 9) == [blob])
+        #expect(try await removed() == 0)
+        #expect(try await store.read(blob, at: 0, count: 700_000) == bytes)
+        try await store.remove(blob)
+        #expect(try await removed() == 1)
+        try await later.purge { _ in false }
+        #expect(try await removed() == 0)
+        let error = await #expect(throws: ChatError.self) { try await store.open(blob) }
+        #expect(error?.code == .unknownMedia)
     }
 
     @Test func `Local files are removed when an upload is closed and when a server starts`() async throws {

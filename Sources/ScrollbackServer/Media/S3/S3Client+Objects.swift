@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackModel
 
 /// Operations on objects.
@@ -44,16 +45,50 @@ extension S3Client {
 
     /// Returns the size of an object, or `nil` if it does not exist.
     func size(of key: String) async throws(ChatError) -> Int64? {
+        guard let answer = try await head(key) else { return nil }
+        guard let size = answer.headers["content-length"].flatMap({ Int64($0) }) else {
+            throw S3Failure(operation: .head, status: answer.status, code: "without a length").chatError
+        }
+        return size
+    }
+
+    /// Returns how many seconds ago an object was stored, by the clock of the store, or `nil` if it does not exist.
+    func age(of key: String) async throws(ChatError) -> TimeInterval? {
+        guard let answer = try await head(key) else { return nil }
+        guard let now = answer.headers["date"].flatMap({ Date(http: $0) }),
+            let time = answer.headers["last-modified"].flatMap({ Date(http: $0) })
+        else { throw S3Failure(operation: .head, status: answer.status, code: "without a time").chatError }
+        return now.timeIntervalSince(time)
+    }
+
+    private func head(_ key: String) async throws(ChatError) -> S3Answer? {
         do throws(ChatError) {
-            let answer = try await send(S3Request(operation: .head, method: "HEAD", key: key))
-            guard let size = answer.headers["content-length"].flatMap({ Int64($0) }) else {
-                throw S3Failure(operation: .head, status: answer.status, code: "without a length").chatError
-            }
-            return size
+            return try await send(S3Request(operation: .head, method: "HEAD", key: key))
         } catch {
             if error.s3Failure?.isMissing ?? false { return nil }
             throw error
         }
+    }
+
+    /// Copies an object of at most 5 GiB within the bucket.
+    ///
+    /// - Returns: `false` if the object does not exist.
+    func copy(_ key: String, to target: String) async throws(ChatError) -> Bool {
+        let source = S3Signature.path(ofBucket: location.bucket, key: key)
+        let answer: S3Answer
+        do throws(ChatError) {
+            answer = try await send(
+                S3Request(operation: .copy, method: "PUT", key: target, headers: [("x-amz-copy-source", source)]))
+        } catch {
+            if error.s3Failure?.isMissing ?? false { return false }
+            throw error
+        }
+        // A copy can fail after the store began its answer with the status 200, and with spaces to keep it alive.
+        let body = answer.body.drop { $0 <= UInt8(ascii: " ") }
+        guard let document = try? S3Document(Array(body)), !document.values(at: "CopyObjectResult/ETag").isEmpty else {
+            throw S3Failure(operation: .copy, status: answer.status, code: "without an ETag").chatError
+        }
+        return true
     }
 
     /// Deletes an object, if it exists.

@@ -9,6 +9,7 @@ import SQLiteSupport
 /// |---|---|
 /// | `blobs/HASH` | a complete file |
 /// | `uploads/UPLOAD/OFFSET-LENGTH-TIME` | a segment of an upload in progress, see ``UploadSegment`` |
+/// | `removed/HASH/REMOVAL` | a file that was removed from a shared store, see ``purge(_:)`` |
 ///
 /// Keys of encrypted objects end with `.sealed`, and their bytes have the format of encrypted files on disk. Nothing
 /// depends on conditional requests, which are not atomic in every store.
@@ -19,6 +20,12 @@ final class S3MediaStore: MediaStore {
     let threads: FileThreads
     /// The storage encryption keys, or `nil` for no encryption.
     let keys: StoreKeys?
+    /// Whether other servers use the bucket at the same time.
+    let isShared: Bool
+    /// How many seconds the bytes of removed files stay in a shared bucket.
+    ///
+    /// It must be longer than any server needs from finding a blob to storing its row.
+    let removalDelay: TimeInterval
     private let clock: @Sendable () -> Date
     private let budget: ReadAheadBudget
 
@@ -26,12 +33,15 @@ final class S3MediaStore: MediaStore {
     ///
     /// - Parameter data: The server's data directory.
     init(
-        _ client: S3Client, in data: URL, threads: FileThreads, keys: StoreKeys? = nil,
+        _ client: S3Client, in data: URL, threads: FileThreads, keys: StoreKeys? = nil, isShared: Bool = false,
+        removalDelay: TimeInterval = ServerOptions.standardRemovalDelay,
         clock: @escaping @Sendable () -> Date = { Date() }
     ) throws(ChatError) {
         self.client = client
         self.threads = threads
         self.keys = keys
+        self.isShared = isShared
+        self.removalDelay = removalDelay
         self.clock = clock
         budget = ReadAheadBudget()
         directory = MediaDirectory(in: data)
@@ -46,6 +56,8 @@ final class S3MediaStore: MediaStore {
         directory = store.directory
         threads = store.threads.serving(owner)
         keys = store.keys
+        isShared = store.isShared
+        removalDelay = store.removalDelay
         clock = store.clock
         budget = store.budget
     }
@@ -63,7 +75,7 @@ final class S3MediaStore: MediaStore {
 
     // MARK: Keys
 
-    private static let encryptedSuffix = ".sealed"
+    static let encryptedSuffix = ".sealed"
 
     func key(of blob: BlobID, isEncrypted: Bool) -> String {
         blobs + blob.description + (isEncrypted ? Self.encryptedSuffix : "")
@@ -71,7 +83,7 @@ final class S3MediaStore: MediaStore {
 
     func key(of segment: UploadSegment, _ upload: UploadID) -> String { folder(of: upload) + segment.name }
 
-    private var blobs: String { "\(client.location.prefix)blobs/" }
+    var blobs: String { "\(client.location.prefix)blobs/" }
     private var uploadsPrefix: String { "\(client.location.prefix)uploads/" }
 
     private func folder(of upload: UploadID) -> String { "\(uploadsPrefix)\(upload.text)/" }
@@ -180,7 +192,7 @@ final class S3MediaStore: MediaStore {
         return nil
     }
 
-    private func object(
+    func object(
         _ key: String, named name: String, isEncrypted: Bool
     ) async throws(ChatError) -> S3Object? {
         guard isEncrypted else {
@@ -196,7 +208,8 @@ final class S3MediaStore: MediaStore {
     }
 
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
-        guard let object = try await object(of: blob) else { throw Self.missing }
+        if let object = try await object(of: blob) { return S3Blob(blob, object, in: self) }
+        guard let object = try await removedObject(of: blob) else { throw Self.missing }
         return S3Blob(blob, object, in: self)
     }
 
@@ -204,7 +217,7 @@ final class S3MediaStore: MediaStore {
         guard keys == nil else { return try await open(blob).read(at: offset, count: count) }
         // An empty range is not possible in a request, but a missing blob must be noticed.
         let found = try await client.get(key(of: blob, isEncrypted: false), at: offset, count: max(1, count))
-        guard let found else { throw Self.missing }
+        guard let found else { return try await open(blob).read(at: offset, count: count) }
         guard Int64(found.bytes.count) < found.size || BlobID(of: found.bytes) == blob else {
             throw Self.damaged(blob.description)
         }
@@ -220,18 +233,16 @@ final class S3MediaStore: MediaStore {
                 blobs, after: token == nil ? after.map { key(of: $0, isEncrypted: true) } : nil,
                 limit: min(1000, limit - found.count), token: token)
             for key in page.keys {
-                let name = key.dropFirst(blobs.count)
-                let digits = name.hasSuffix(Self.encryptedSuffix) ? name.dropLast(Self.encryptedSuffix.count) : name
-                if let blob = BlobID(hexadecimal: String(digits)), blob != found.last { found.append(blob) }
+                if let blob = blob(named: key.dropFirst(blobs.count)), blob != found.last { found.append(blob) }
             }
             token = page.next
         } while token != nil && found.count < limit
         return found
     }
 
-    func remove(_ blob: BlobID) async throws(ChatError) {
-        for isEncrypted in keys == nil ? [false] : [true, false] {
-            try await client.delete(key(of: blob, isEncrypted: isEncrypted))
-        }
+    /// Returns the blob whose name is the last part of a key, with or without the suffix of encrypted objects.
+    func blob(named name: Substring) -> BlobID? {
+        let isEncrypted = name.hasSuffix(Self.encryptedSuffix)
+        return BlobID(hexadecimal: String(name.dropLast(isEncrypted ? Self.encryptedSuffix.count : 0)))
     }
 }

@@ -7,7 +7,7 @@ import ScrollbackModel
 struct S3Request: Sendable {
     /// The operations, by which the metrics count requests.
     enum Operation: String, CaseIterable, Sendable {
-        case put, get, head, delete, list, multipart
+        case put, get, head, delete, list, multipart, copy
     }
 
     var operation: Operation
