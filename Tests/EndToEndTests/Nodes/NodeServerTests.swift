@@ -4,6 +4,7 @@ import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -55,6 +56,62 @@ struct NodeServerTests {
         try await nats.restart()
         try await expectDelivery("three")
         await bob.close()
+        for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
+    }
+
+    /// How NATS fails.
+    enum Outage: CaseIterable {
+        case killed
+        /// The server keeps its connections, but reads and sends nothing.
+        case paused
+    }
+
+    @Test(arguments: Outage.allCases)
+    func `While NATS is away, a device receives all messages of another node in order, each once`(
+        outage: Outage
+    ) async throws {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(2, over: nats)
+        try await makeGroup(nodes[0])
+        let alice = try await Device.open(nodes[0], "alice")
+        let bob = try await Device.open(nodes[1], "bob")
+        let (api, received, events) = (try await nodes[0].api("alice"), DeviceLog(), bob.events)
+        let watching = Task { for await event in events { received.add(event) } }
+        var sent: [String] = []
+        func send(_ count: Int) async throws {
+            for _ in 0..<count {
+                sent.append("\(sent.count + 1)")
+                #expect(try await api.send("\(sent.count)", to: "group:crew").status == 201)
+            }
+            try await eventually("the device has \(sent.count) messages") {
+                received.texts.count >= sent.count ? true : nil
+            }
+        }
+        /// Waits for a signal to the device, which has no way but NATS.
+        func expectTyping() async throws {
+            received.forgetTyping()
+            try await eventually("the device sees that Alice types") {
+                alice.conversation(.group("crew")).setTyping(true)
+                try await Task.sleep(for: .milliseconds(50))
+                alice.conversation(.group("crew")).setTyping(false)
+                return received.hasTyping ? true : nil
+            }
+        }
+        try await expectTyping()
+        switch outage {
+        case .killed: nats.stop()
+        case .paused: nats.signal(SIGSTOP)
+        }
+        try await send(300)
+        switch outage {
+        case .killed: try await nats.restart()
+        case .paused: nats.signal(SIGCONT)
+        }
+        try await expectTyping()
+        try await send(20)
+        for device in [alice, bob] { await device.close() }
+        await watching.value
+        #expect(received.texts == sent)
         for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
     }
 
@@ -252,5 +309,24 @@ struct NodeServerTests {
         #expect(try await after.file(media[0], by: after.bob).status == 404)
         #expect(try await after.file(media[0], by: after.alice).bytes == files[0])
         #expect(try await after.file(sent.media, by: after.bob).bytes == SampleFile.noise(999))
+    }
+}
+
+/// The messages and the typing that a device reports.
+private final class DeviceLog: Sendable {
+    private let state = Mutex<(texts: [String], hasTyping: Bool)>(([], false))
+
+    var texts: [String] { state.withLock { $0.texts } }
+    var hasTyping: Bool { state.withLock { $0.hasTyping } }
+    func forgetTyping() { state.withLock { $0.hasTyping = false } }
+
+    func add(_ event: ClientEvent) {
+        state.withLock { state in
+            switch event {
+            case .message(let message): state.texts.append(message.text ?? "")
+            case .typing(_, "alice", isTyping: true): state.hasTyping = true
+            default: break
+            }
+        }
     }
 }

@@ -36,6 +36,8 @@ final class NATSServer: Sendable {
         return process
     }
 
+    func signal(_ number: Int32) { process.withLock { $0 }.signal(number) }
+
     /// Sends SIGKILL to the server and waits until it has ended.
     func stop() { process.withLock { $0 }.kill() }
 
