@@ -79,13 +79,13 @@ import Testing
         let current = try #require(known.last?.number)
         let addition = Migration(
             number: current + 1, oldestUser: current, script: "ALTER TABLE person ADD COLUMN motto TEXT")
-        try PostgresStore.migrate(database.connect(url), to: known + [addition], isAlone: false)
+        try PostgresStore.migrate(url.connect(), to: known + [addition], isAlone: false)
         try put("alice", in: running)
         #expect(try contains("alice", openShared(url)))
 
         let replacement = Migration(number: current + 2, script: "ALTER TABLE person RENAME COLUMN motto TO creed")
         func migrate(isAlone: Bool) throws {
-            try PostgresStore.migrate(database.connect(url), to: known + [addition, replacement], isAlone: isAlone)
+            try PostgresStore.migrate(url.connect(), to: known + [addition, replacement], isAlone: isAlone)
         }
         let refusal = #expect(throws: ChatError.self) { try migrate(isAlone: false) }
         #expect(refusal?.parameter == "store" && refusal?.message.contains("Stop all nodes") == true)
@@ -98,7 +98,7 @@ import Testing
         let second = Migration(
             number: current + 3, oldestUser: current + 2, script: "ALTER TABLE person ADD COLUMN verse TEXT")
         try PostgresStore.migrate(
-            database.connect(url), to: known + [addition, replacement, second], isAlone: false)
+            url.connect(), to: known + [addition, replacement, second], isAlone: false)
         #expect(throws: ChatError.self) { try openShared(url) }
     }
 
@@ -114,7 +114,7 @@ import Testing
             _ = try reader.user("alice")
             let error = #expect(throws: ChatError.self) {
                 try PostgresStore.migrate(
-                    database.connect(url), to: PostgresStore.migrations + [addition], isAlone: false)
+                    url.connect(), to: PostgresStore.migrations + [addition], isAlone: false)
             }
             #expect(error?.parameter == "store" && error?.message.contains("long transaction") == true)
         }
@@ -187,6 +187,48 @@ import Testing
             return true
         }
         #expect(hasWaited)
+    }
+
+    /// Repeats what fails because PostgreSQL ended a transaction. With a short limit, this can happen at any time on a
+    /// busy machine.
+    private func retrying<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        for _ in 0..<20 {
+            if let answer = try? body() { return answer }
+        }
+        return try body()
+    }
+
+    @Test(arguments: [true, false])
+    func `A transaction that pauses for too long changes nothing, and other stores go on`(_ queries: Bool) throws {
+        let url = try database.makeSchema()
+        var options = PostgresDatabase.sharedOptions
+        // How long the second store waits at most. PostgreSQL ends the transaction of the first one long before.
+        options.timeout = .seconds(90)
+        let second = try open(url, options)
+        options.idleTransactionTimeout = .milliseconds(500)
+        let first = try retrying { try open(url, options) }
+        var number: Int64?
+        let error = #expect(throws: (any Error).self) {
+            try first.write { writer, _ in
+                try writer.put(UserRow(profile: UserProfile(id: "alice")))
+                // Changes are sent with the next query.
+                _ = try writer.user("carol")
+                // The pause lasts until the other transaction was committed.
+                number = try put("bob", in: second)
+                if queries { _ = try writer.user("dave") }
+            }
+        }
+        #expect(number == 1)
+        if queries {
+            #expect((error as? ChatError)?.code == .overloaded)
+        } else {
+            let unconfirmed = try #require(error as? UnconfirmedCommit)
+            #expect(try !retrying(unconfirmed.wasCommitted))
+        }
+        #expect(try contains("bob", second))
+        #expect(try !contains("alice", second))
+        #expect(try retrying { try put("carol", in: first) } == 2)
+        #expect(try second.lastCommit == 2)
     }
 
     @Test func `Concurrent transactions of two stores don't lose changes`() async throws {

@@ -29,14 +29,14 @@ package final class PostgresDatabase: Sendable {
         let statements =
             schemas.withLock { $0.map { "DROP SCHEMA \($0) CASCADE;" } }
             + roles.withLock { $0.map { "DROP ROLE \($0);" } }
-        try? connect(PostgresURL(url)).execute(script: statements.joined())
+        try? PostgresURL(url).execute(statements.joined())
     }
 
     /// Creates a schema and returns the URL of the database that selects it.
     package func makeSchema() throws -> PostgresURL {
         let name = "test_" + UUID().uuidString.lowercased().replacing("-", with: "")
         schemas.withLock { $0.append(name) }
-        try connect(PostgresURL(url)).execute(script: "CREATE SCHEMA \(name)")
+        try PostgresURL(url).execute("CREATE SCHEMA \(name)")
         return try PostgresURL("\(url)&options=-csearch_path%3D\(name)&application_name=\(name)")
     }
 
@@ -44,15 +44,13 @@ package final class PostgresDatabase: Sendable {
     package func makeRestrictedRole() throws -> PostgresURL {
         let role = "test_" + UUID().uuidString.lowercased().replacing("-", with: "")
         roles.withLock { $0.append(role) }
-        try connect(PostgresURL(url)).execute(script: "CREATE ROLE \(role) LOGIN")
+        try PostgresURL(url).execute("CREATE ROLE \(role) LOGIN")
         let restricted = url.replacing("postgres://scrollback@", with: "postgres://\(role)@")
         return try PostgresURL(restricted + "&options=-csearch_path%3Dpg_catalog")
     }
 
     /// Runs statements in a schema.
-    package func execute(_ script: String, on url: PostgresURL) throws {
-        try connect(url).execute(script: script)
-    }
+    package func execute(_ script: String, on url: PostgresURL) throws { try url.execute(script) }
 
     /// Ends all sessions of the stores in a schema, and waits until they ended.
     package func endSessions(of url: PostgresURL) throws {
@@ -80,14 +78,7 @@ package final class PostgresDatabase: Sendable {
     }
 
     /// Returns whether a condition is true in a schema.
-    package func has(_ condition: String, _ url: PostgresURL) -> Bool {
-        let check = """
-            DO $$ BEGIN
-                IF (\(condition)) IS NOT TRUE THEN RAISE EXCEPTION 'The condition is false.'; END IF;
-            END $$
-            """
-        return (try? execute(check, on: url)) != nil
-    }
+    package func has(_ condition: String, _ url: PostgresURL) -> Bool { url.has(condition) }
 
     /// Opens a store in a new schema, with time limits that a busy machine does not reach.
     package func makeStore() throws -> PostgresStore { try PostgresStore(makeSchema(), options: Self.options) }
@@ -106,9 +97,40 @@ package final class PostgresDatabase: Sendable {
         options.isShared = true
         return options
     }
+}
 
-    /// Opens a connection that selects a schema.
-    package func connect(_ url: PostgresURL) throws -> PostgresConnection {
-        try PostgresConnection(url, timeout: .seconds(300), idleTransactionTimeout: .seconds(300))
+extension PostgresURL {
+    /// Opens a connection with time limits that a busy machine does not reach.
+    package func connect() throws -> PostgresConnection {
+        try PostgresConnection(self, timeout: .seconds(300), idleTransactionTimeout: .seconds(300))
+    }
+
+    /// Runs statements in the database.
+    package func execute(_ script: String) throws { try connect().execute(script: script) }
+
+    /// Returns whether a condition is true in the database.
+    package func has(_ condition: String) -> Bool {
+        let check = """
+            DO $$ BEGIN
+                IF (\(condition)) IS NOT TRUE THEN RAISE EXCEPTION 'The condition is false.'; END IF;
+            END $$
+            """
+        return (try? execute(check)) != nil
+    }
+
+    /// Returns the rows of a query with one column, a text.
+    package func texts(_ query: String) throws -> [String] {
+        // A script returns no rows. The message of an error contains them.
+        let script = """
+            DO $$ BEGIN
+                RAISE EXCEPTION '%', (SELECT coalesce(json_agg(line), '[]') FROM (\(query)) AS lines (line));
+            END $$
+            """
+        do {
+            try execute(script)
+        } catch PostgresError.refused(state: "P0001", let message) {
+            return try JSONDecoder().decode([String].self, from: Data(message.utf8))
+        }
+        throw ConditionNotMet(description: "The query ended without the error that contains its rows.")
     }
 }
