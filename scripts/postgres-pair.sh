@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Runs a PostgreSQL primary with a synchronous standby for tests, without waiting for the disk.
 #
-# Usage: scripts/postgres-pair.sh start|fail-over|set-asynchronous|stop FOLDER
+# Usage: scripts/postgres-pair.sh COMMAND FOLDER
 #
 #   start              creates and starts both servers; FOLDER/url then has the URL of the database on the primary
-#   fail-over          kills the primary, makes the standby the primary, and starts the killed server as its standby
+#   pause-standby      pauses the standby, so that commits wait for it
+#   continue-standby   continues the standby
+#   fail-over          kills the primary, makes the standby the primary, and starts the killed server again as its
+#                      standby
 #   set-asynchronous   lets commits on the primary end without the standby
 #   stop               kills both servers
 #
@@ -48,6 +51,15 @@ kill_server() {
     rm -f "$folder/.s.PGSQL.${port[$1]}" "$folder/.s.PGSQL.${port[$1]}.lock" "$file"
 }
 
+# Sends SIGNAL to all processes of a server, first to the main process, which starts the others.
+signal_server() {
+    local main
+    main=$(head -1 "$folder/$1/postmaster.pid")
+    kill "-$2" "$main"
+    # Some may have already ended.
+    kill "-$2" $(pgrep --parent "$main") 2>/dev/null || true
+}
+
 # Makes SERVER the standby of PRIMARY, and commits wait for it from then on.
 attach() {
     local primary=$1 server=$2
@@ -79,6 +91,8 @@ start)
     servers="host=$folder,$folder&port=${port[a]},${port[b]}"
     echo "postgres://scrollback@/scrollback?$servers&target_session_attrs=read-write" >"$folder/url"
     ;;
+pause-standby) signal_server "$(other "$(cat "$folder/primary")")" STOP ;;
+continue-standby) signal_server "$(other "$(cat "$folder/primary")")" CONT ;;
 fail-over)
     old=$(cat "$folder/primary")
     new=$(other "$old")
@@ -96,7 +110,7 @@ set-asynchronous)
     ;;
 stop) for server in a b; do kill_server "$server"; done ;;
 *)
-    echo "There is no command $command. Use start, fail-over, set-asynchronous or stop." >&2
+    echo "There is no command $command. Use start, pause-standby, continue-standby, fail-over, set-asynchronous or stop." >&2
     exit 2
     ;;
 esac

@@ -15,7 +15,7 @@ import Testing
     /// - Parameter count: The number of migrations of that version, or 0 if it stopped before the first one.
     private func makeDatabase(afterMigrations count: Int) throws -> PostgresURL {
         let url = try database.makeSchema()
-        try PostgresStore.migrate(url.connect(), migrations: Array(PostgresStore.migrations.prefix(count)))
+        try PostgresStore.migrate(url.connect(), to: Array(PostgresStore.migrations.prefix(count)), isAlone: true)
         return url
     }
 

@@ -46,6 +46,34 @@ final class PostgresPair: Sendable {
         }
     }
 
+    /// Pauses the standby, so that commits wait for it.
+    func pauseStandby() async throws { try await run("pause-standby") }
+
+    func continueStandby() async throws { try await run("continue-standby") }
+
+    /// Returns whether a commit waits for the standby.
+    ///
+    /// - Parameters:
+    ///   - application: The `application_name` of the session.
+    ///   - table: A table that the transaction has read or written.
+    func hasWaitingCommit(of application: String, using table: String) throws -> Bool {
+        let waiting = Self.sessionsWaiting(of: application)
+        // A transaction has its locks until the standby has confirmed it.
+        return try url.has(
+            "EXISTS (SELECT FROM pg_locks WHERE relation = '\(table)'::regclass AND granted AND pid IN (\(waiting)))")
+    }
+
+    /// Ends the sessions whose commits wait for the standby, and waits until they ended.
+    ///
+    /// The primary has these commits and shows them to other sessions. The standby may lack them.
+    func endWaitingCommits(of application: String) throws {
+        try url.execute("SELECT pg_terminate_backend(pid, 60000) FROM (\(Self.sessionsWaiting(of: application))) AS s")
+    }
+
+    private static func sessionsWaiting(of application: String) -> String {
+        "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = '\(application)'"
+    }
+
     /// Kills the primary, and makes its standby the primary, without the loss of a confirmed commit.
     func failOver() async throws { try await run("fail-over") }
 
