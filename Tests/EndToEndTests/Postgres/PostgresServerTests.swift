@@ -115,11 +115,36 @@ import Testing
         }
     }
 
+    @Test func `A database that can't be used is one clear line and exit status 1`() async throws {
+        let folder = try TemporaryFolder()
+        func expectRefusal(_ url: String, _ error: String) async throws {
+            let data = folder.url.appending(component: UUID().uuidString)
+            let refused = try await serve(data, ["--store", url])
+            #expect(refused.code == 1)
+            #expect(refused.errors.contains(error), "\(refused.errors)")
+            #expect(refused.errors.count { $0 == "\n" } == 1, "\(refused.errors)")
+        }
+        func other(_ database: String) -> String { url.text.replacing("/scrollback?", with: "/\(database)?") }
+        try await expectRefusal(other("missing"), "database \"missing\" does not exist")
+        let latin = "latin_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+        try url.execute("CREATE DATABASE \(latin) TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+        defer { try? url.execute("DROP DATABASE \(latin)") }
+        try await expectRefusal(other(latin), "store names a database with the encoding LATIN1")
+        try await expectRefusal(try database.makeRestrictedRole().text, "permission to create tables")
+        #expect(try await start().terminate() == 0)
+        try url.execute("INSERT INTO migration (number) VALUES (999); UPDATE storeState SET oldestSchema = 999")
+        try await expectRefusal(url.text, "store names a database with schema 999, but this version")
+    }
+
     @Test func `An asynchronous standby is refused, unless it is allowed`() async throws {
         let pair = try await PostgresPair.start()
         try await pair.setAsynchronous()
         let settings = try ["--store", pair.url.text]
         let folder = try TemporaryFolder()
+        let standby = try pair.url.text.replacing("port=5433,5434&target_session_attrs=read-write", with: "port=5434")
+        let readOnly = try await serve(folder.url.appending(component: "data"), ["--store", standby])
+        #expect(readOnly.code == 1)
+        #expect(readOnly.errors.contains("store names a standby, which is read-only"), "\(readOnly.errors)")
         let refused = try await serve(folder.url.appending(component: "data"), settings)
         #expect(refused.code == 1)
         #expect(refused.errors.contains("store names a server with a standby that is not synchronous"))
