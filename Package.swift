@@ -141,15 +141,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
         .target(name: "CEmbeddedFiles"),
         .target(name: "CSQLiteOptions"),
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackNATS",
-                "ScrollbackPostgres",
-                "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
-                "SQLiteSupport",
+                "CEmbeddedFiles", "CExpat", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackNATS",
+                "ScrollbackPostgres", "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire", "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),

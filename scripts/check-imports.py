@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 SYSTEM = {
-    "AVFoundation", "CoreGraphics", "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "FoundationXML",
-    "Glibc", "ImageIO", "Network", "Observation", "Security", "Synchronization", "UIKit", "UniformTypeIdentifiers",
+    "AVFoundation", "CoreGraphics", "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "Glibc",
+    "ImageIO", "Network", "Observation", "Security", "Synchronization", "UIKit", "UniformTypeIdentifiers",
 }  # fmt: skip
 # The products of the SDK, and the targets and packages that they must not depend on.
 SDK = ("Scrollback", "ScrollbackUI")

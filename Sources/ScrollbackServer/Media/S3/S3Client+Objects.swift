@@ -83,9 +83,8 @@ extension S3Client {
             if error.s3Failure?.isMissing ?? false { return false }
             throw error
         }
-        // A copy can fail after the store began its answer with the status 200, and with spaces to keep it alive.
-        let body = answer.body.drop { $0 <= UInt8(ascii: " ") }
-        guard let document = try? S3Document(Array(body)), !document.values(at: "CopyObjectResult/ETag").isEmpty else {
+        // A copy can fail after the store began its answer with the status 200.
+        guard let document = try? S3Document(answer.body), !document.values(at: "CopyObjectResult/ETag").isEmpty else {
             throw S3Failure(operation: .copy, status: answer.status, code: "without an ETag").chatError
         }
         return true
