@@ -43,6 +43,13 @@ struct S3DocumentTests {
         }
     }
 
+    @Test("White space before and after an answer is skipped")
+    func whiteSpace() throws {
+        for document in ["  \r\n" + Self.error + " \n", "\n<?xml version='1.0'?> " + Self.error] {
+            #expect(try Self.code(document) == "SlowDown", "\(document)")
+        }
+    }
+
     @Test("A document type is refused")
     func documentType() {
         for type in [
@@ -69,7 +76,7 @@ struct S3DocumentTests {
     func incomplete() {
         for document in [
             "", " ", "SlowDown", "<Error", "<Error><Code>SlowDown</Code>", "<Error><Code>SlowDown</Error></Code>",
-            Self.error + Self.error, Self.error + "x", " <?xml version='1.0'?>" + Self.error,
+            Self.error + Self.error, Self.error + "x", "x" + Self.error,
             "<Error><Code>&x;</Code></Error>", "<Error><Code>\u{1}</Code></Error>", "<Error><Code>&#0;</Code></Error>",
         ] {
             #expect(throws: (any Error).self, "\(document)") { try Self.code(document) }
