@@ -110,7 +110,7 @@ set-asynchronous)
     ;;
 stop) for server in a b; do kill_server "$server"; done ;;
 *)
-    echo "There is no command $command. Use start, pause-standby, continue-standby, fail-over, set-asynchronous or stop." >&2
+    echo "There is no command $command." >&2
     exit 2
     ;;
 esac
