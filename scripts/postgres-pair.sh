@@ -6,8 +6,9 @@
 #   start              creates and starts both servers; FOLDER/url then has the URL of the database on the primary
 #   pause-standby      pauses the standby, so that commits wait for it
 #   continue-standby   continues the standby
-#   fail-over          kills the primary, makes the standby the primary, and starts the killed server again as its
-#                      standby
+#   stop-standby       stops the standby, so that it lacks later commits
+#   fail-over          kills the primary, starts the standby if it is stopped, makes it the primary, and starts the
+#                      killed server again as its standby
 #   set-asynchronous   lets commits on the primary end without the standby
 #   stop               kills both servers
 #
@@ -93,10 +94,12 @@ start)
     ;;
 pause-standby) signal_server "$(other "$(cat "$folder/primary")")" STOP ;;
 continue-standby) signal_server "$(other "$(cat "$folder/primary")")" CONT ;;
+stop-standby) control "$(other "$(cat "$folder/primary")")" --wait stop ;;
 fail-over)
     old=$(cat "$folder/primary")
     new=$(other "$old")
     kill_server "$old"
+    control "$new" status >/dev/null || start_server "$new"
     control "$new" --wait promote
     # The new primary has no standby yet. Its changes must not wait for one.
     set_synchronous "$new" ''
@@ -110,7 +113,8 @@ set-asynchronous)
     ;;
 stop) for server in a b; do kill_server "$server"; done ;;
 *)
-    echo "There is no command $command." >&2
+    commands="start, pause-standby, continue-standby, stop-standby, fail-over, set-asynchronous or stop"
+    echo "There is no command $command. Use $commands." >&2
     exit 2
     ;;
 esac

@@ -51,6 +51,18 @@ final class PostgresPair: Sendable {
 
     func continueStandby() async throws { try await run("continue-standby") }
 
+    /// Stops the standby, so that it lacks later commits. They wait for it unless the servers are asynchronous.
+    func stopStandby() async throws { try await run("stop-standby") }
+
+    /// Waits until the standby has stored all commits.
+    func waitForStandby() async throws {
+        let primary = try url
+        try await eventually("the standby has all commits") {
+            primary.has("EXISTS (SELECT FROM pg_stat_replication WHERE flush_lsn >= pg_current_wal_lsn())")
+                ? true : nil
+        }
+    }
+
     /// Returns whether a commit waits for the standby.
     ///
     /// - Parameters:
@@ -74,7 +86,9 @@ final class PostgresPair: Sendable {
         "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = '\(application)'"
     }
 
-    /// Kills the primary, and makes its standby the primary, without the loss of a confirmed commit.
+    /// Kills the primary, starts the standby if it is stopped, and makes it the primary.
+    ///
+    /// Unless the servers are asynchronous, the standby has all confirmed commits.
     func failOver() async throws { try await run("fail-over") }
 
     /// Lets commits end without the standby.
