@@ -134,8 +134,8 @@ struct RollingRestartTests {
         let delay = await slowest.value
         print(
             """
-            rolling restart: \(stored.count) messages, the slowest one arrived after \(delay) s, \
-            \(load.retries) HTTP requests were retried
+            rolling restart: \(stored.count) messages; longest time from the server's time of a message to its arrival \
+            at another user's device: \(delay) s; HTTP requests sent again: \(load.retries)
             """)
         for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
         nats.stop()
