@@ -16,13 +16,13 @@ export async function showDemo(server) {
   if (users.length === 0) return false;
   const columns = element("main", { class: "demo" });
   const [first] = users;
-  for (const user of users) columns.append(device(user, null));
+  for (const user of users) columns.append(device(server, user, null));
   const add = element("button", {
     type: "button",
     click: () => {
       if (!first) return;
       add.remove();
-      columns.append(device(first, "second device"));
+      columns.append(device(server, first, "second device"));
     },
   }, t("demoAnotherDevice"));
   document.body.replaceChildren(
@@ -48,11 +48,13 @@ async function demoUsers(server) {
 /**
  * The chat of a user on one device, with buttons that disturb its connection.
  *
+ * @param {URL} server
  * @param {DemoUser} user
  * @param {string | null} store
  */
-function device({ user, token }, store) {
+function device(server, { user, token }, store) {
   const chat = new ScrollbackChat();
+  chat.setAttribute("server", server.href);
   chat.token = token;
   chat.title = store === null ? user : t("demoSecondDevice", { user });
   if (store !== null) chat.setAttribute("store", store);

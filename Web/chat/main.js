@@ -10,8 +10,8 @@ import { errorText, locale, t } from "./support/text.js";
 applyTheme();
 document.documentElement.lang = locale;
 
-/** The address of the server, whose folder `chat` has this file. */
-const server = new URL("..", import.meta.url);
+/** The address of the server, which offers this page. The address of this file has a version. */
+const server = new URL(".", location.href);
 
 /** @param {Session} session */
 async function openChat(session) {

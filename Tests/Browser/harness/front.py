@@ -3,6 +3,7 @@
 import email.utils
 import hashlib
 import pathlib
+import re
 import socket
 import threading
 
@@ -73,6 +74,7 @@ class Front:
 
     def _file(self, path):
         """The path below `Web` of a file of the pages, or `None`."""
+        path = re.sub("^/v/[^/]+/", "/", path)  # The server's pages name files with a version.
         name = {"/": "chat/index.html", "/admin": "admin/index.html"}.get(path, path[1:])
         is_file = name.startswith(("admin/", "chat/", "sdk/")) and pathlib.Path(name).suffix in TYPES
         return name if is_file else None

@@ -127,6 +127,26 @@ def test_conversations_open_although_their_part_of_the_page_could_not_be_loaded_
     expect(alice.message("hello")).to_be_visible()
 
 
+@pytest.mark.skipif(WEB is not None, reason="The server itself must serve the page.")
+def test_a_further_visit_loads_each_script_once_and_from_the_cache(chat):
+    crew(chat, ("bob", "hello"))
+    alice = ChatPage(chat, "alice")
+    for visit in range(2):
+        if visit > 0:
+            alice.goto("/")
+        alice.open(CREW)
+        expect(alice.message("hello")).to_be_visible()
+        expect(alice.bar).to_have_attribute("data-state", "online")
+    scripts = alice.page.evaluate("""
+        () => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"))
+          .map(({ name, transferSize }) => [name.split("/").slice(5).join("/"), transferSize])
+    """)
+    names = [name for name, _ in scripts]
+    assert {"chat/main.js", "sdk/scrollback.js", "sdk/client/remote.js"} <= set(names)
+    assert len(names) == len(set(names))
+    assert [script for script in scripts if script[1] > 0] == []
+
+
 # The list, the timeline and sending
 
 

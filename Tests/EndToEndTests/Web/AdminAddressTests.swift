@@ -25,7 +25,8 @@ import Testing
         let server = try await RunningServer.start(RunningServer.withoutLimits + Self.free)
         let (inside, outside) = (try await admin(server), try await server.admin())
         #expect(inside.server != outside.server)
-        for path in ["/admin", "/admin/main.js", "/v1/settings", "/metrics", "/v1/me"] {
+        let script = "/v/\(WebFile.version)/admin/main.js"
+        for path in ["/admin", "/admin/main.js", script, "/v1/settings", "/metrics", "/v1/me"] {
             #expect(try await inside.call("GET", path).status == 200, "\(path)")
         }
         for path in ["/v1/settings", "/metrics", "/v1/me", "/v1/conversations"] {
@@ -33,7 +34,7 @@ import Testing
             #expect(answer.status == 403 && answer.code == "forbidden", "\(path) \(answer)")
             #expect(answer.json.string("parameter") == "token" && answer.text.contains("--admin-address"), "\(answer)")
         }
-        for path in ["/admin", "/admin/main.js"] {
+        for path in ["/admin", "/admin/main.js", script, "/v/another/admin/main.js"] {
             #expect(try await outside.call("GET", path).status == 404, "\(path)")
             #expect(try await outside.call("PUT", path).status == 404, "\(path)")
         }

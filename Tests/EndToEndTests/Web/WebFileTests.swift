@@ -28,9 +28,11 @@ import Testing
             "Run scripts/embed-web-files.py.")
         for name in names {
             let content = try Data(contentsOf: Self.folder.appending(path: name))
-            let file = WebFile.all.first { $0.path == Self.path(of: name) }
+            let file = try #require(WebFile.all.first { $0.path == Self.path(of: name) })
             guard !name.hasSuffix(".js") else { continue }
-            #expect(file?.bytes == Array(content), "\(name)")
+            let served = String(decoding: file.bytes, as: UTF8.self)
+            let source = name.hasSuffix(".html") ? served.replacing("v/\(WebFile.version)/", with: "") : served
+            #expect(Array(source.utf8) == Array(content), "\(name)")
         }
     }
 
@@ -56,6 +58,11 @@ import Testing
         "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "ts": "application/typescript; charset=utf-8",
     ]
+
+    private static let pages = ["/", "/admin"]
+
+    /// The path of a file that has the current version.
+    private static func versioned(_ path: String) -> String { "/v/\(WebFile.version)\(path)" }
 
     /// The types of the SDK.
     private static let declarations = "declarations/scrollback.d.ts"
@@ -119,6 +126,66 @@ import Testing
             #expect(answer.headers["cache-control"] == "no-cache")
             #expect(answer.headers["content-encoding"] == nil)
         }
+    }
+
+    @Test func `Files of the current version are immutable, and files of another version can change`() async throws {
+        var api = fixture.alice
+        api.token = nil
+        for file in WebFile.all where !Self.pages.contains(file.path) {
+            let current = try await api.call("GET", Self.versioned(file.path))
+            let other = try await api.call("GET", "/v/another\(file.path)")
+            let plain = try await api.call("GET", file.path)
+            #expect(current.headers["cache-control"] == "public, max-age=31536000, immutable", "\(file.path)")
+            #expect(other.headers["cache-control"] == "no-cache" && plain.headers["cache-control"] == "no-cache")
+            for answer in [current, other] {
+                #expect(answer.status == 200 && answer.bytes == plain.bytes, "\(file.path)")
+                for name in ["content-type", "etag", "vary", "x-content-type-options"] {
+                    #expect(answer.headers[name] == plain.headers[name], "\(file.path): \(name)")
+                }
+            }
+        }
+    }
+
+    @Test func `A browser that has a file of another version gets 304 unless the file changed`() async throws {
+        let path = "/v/another\(Self.script)"
+        let tag = try #require(try await fixture.alice.call("GET", path).headers["etag"])
+        let known = try await fixture.alice.call("GET", path, headers: ["If-None-Match": tag])
+        #expect(known.status == 304 && known.headers["cache-control"] == "no-cache", "\(known)")
+        let changed = try await fixture.alice.call("GET", path, headers: ["If-None-Match": #""x""#])
+        #expect(changed.status == 200, "\(changed)")
+    }
+
+    @Test(arguments: pages) func `A page loads its files, and what they import, only from the current version`(
+        _ page: String
+    ) async throws {
+        let folder = Self.versioned("/")
+        var loaded: Set<String> = []
+        var rest = [page]
+        while let path = rest.popLast() {
+            guard loaded.insert(path).inserted else { continue }
+            let answer = try await fixture.alice.call("GET", path)
+            #expect(answer.status == 200 && (path == page || path.hasPrefix(folder)), "\(path)")
+            let base = try #require(URL(string: "http://localhost\(path)"))
+            for match in answer.text.matches(of: /(?:\b(?:from |import |import\()| (?:href|src)=|\burl\()"([^"]+)"/) {
+                rest.append(try #require(URL(string: String(match.1), relativeTo: base)).absoluteURL.path)
+            }
+        }
+        // These are all files of the page, except for one that only has types.
+        let own = WebFile.all.map(\.path).filter { $0.hasPrefix(page == "/" ? "/chat/" : "/admin/") }
+            .filter { $0 != "/admin/types.js" }
+        #expect(Set(own.map(Self.versioned)).isSubset(of: loaded))
+        #expect(loaded.contains(Self.versioned("/sdk/client/remote.js")) == (page == "/"))
+    }
+
+    @Test func `Each change of a path or of a file results in another version`() {
+        let files: [(path: String, bytes: [UInt8])] = [("/a.js", [1, 2]), ("/b.js", [3])]
+        var versions: Set = [WebFile.digest(of: files)]
+        versions.insert(WebFile.digest(of: [("/a.js", [1, 2]), ("/b.js", [4])]))
+        versions.insert(WebFile.digest(of: [("/a.js", [1]), ("/b.js", [2, 3])]))
+        versions.insert(WebFile.digest(of: [("/a.js", [1, 2]), ("/c.js", [3])]))
+        versions.insert(WebFile.digest(of: [("/a.js", [1, 2])]))
+        #expect(versions.count == 5 && versions.allSatisfy { $0.contains(/^[A-Za-z0-9_-]{16}$/) }, "\(versions)")
+        #expect(WebFile.digest(of: files) == WebFile.digest(of: files))
     }
 
     @Test func `The chat page runs only scripts of the server, and only allowed origins can embed it`() async throws {
@@ -196,7 +263,15 @@ import Testing
         #expect(head.status == 200 && head.bytes.isEmpty && head.headers["etag"] != nil, "\(head)")
         let put = try await fixture.alice.call("PUT", Self.script)
         #expect(put.status == 405 && put.headers["allow"] == "GET, HEAD", "\(put)")
-        for path in ["/sdk", "/sdk/", "/sdk/nothing.js", "/sdk/../openapi.json", "/sdk/%2e%2e/openapi.json"] {
+        for path in [Self.versioned(Self.script), "/v/another\(Self.script)"] {
+            #expect(try await fixture.alice.call("HEAD", path).status == 200, "\(path)")
+            let put = try await fixture.alice.call("PUT", path)
+            #expect(put.status == 405 && put.headers["allow"] == "GET, HEAD", "\(put)")
+        }
+        let unknown = ["/sdk", "/sdk/", "/sdk/nothing.js", "/sdk/../openapi.json", "/sdk/%2e%2e/openapi.json"]
+        let pages = ["/", "/admin", "/chat/demo.json", "/sdk/nothing.js", "/another\(Self.script)"]
+        for path in unknown + pages.map(Self.versioned) + ["/v", "/v/", "/v\(Self.script)"] {
+            #expect(try await fixture.alice.call("PUT", path).status == 404, "\(path)")
             #expect(try await fixture.alice.call("GET", path).status == 404, "\(path)")
         }
     }
