@@ -116,10 +116,9 @@ import Testing
     }
 
     @Test func `A database that can't be used is one clear line and exit status 1`() async throws {
-        let folder = try TemporaryFolder()
         func expectRefusal(_ url: String, _ error: String) async throws {
-            let data = folder.url.appending(component: UUID().uuidString)
-            let refused = try await serve(data, ["--store", url])
+            let folder = try TemporaryFolder()
+            let refused = try await serve(folder.url.appending(component: "data"), ["--store", url])
             #expect(refused.code == 1)
             #expect(refused.errors.contains(error), "\(refused.errors)")
             #expect(refused.errors.count { $0 == "\n" } == 1, "\(refused.errors)")
