@@ -16,8 +16,13 @@ NAME = os.environ.get("SCROLLBACK_BROWSER", "chromium")
 
 def launch(playwright):
     if NAME == "firefox":
-        return playwright.firefox.launch(channel="moz-firefox", executable_path="/usr/bin/firefox-esr")
+        return launch_firefox(playwright)
     return playwright.chromium.launch(executable_path="/usr/bin/chromium")
+
+
+def launch_firefox(playwright, preferences=None):
+    path = "/usr/bin/firefox-esr"
+    return playwright.firefox.launch(channel="moz-firefox", executable_path=path, firefox_user_prefs=preferences)
 
 
 TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -60,9 +65,10 @@ class Profile:
         self.context = browser.new_context(**options)
         self.context.set_default_timeout(60_000)
         self.pages = []
-        if NAME == "chromium":  # It does not know that pages that a test fulfills are from this computer.
+        name = browser.browser_type.name
+        if name == "chromium":  # It does not know that pages that a test fulfills are from this computer.
             self.context.grant_permissions(["local-network-access"])
-        if NAME == "firefox":
+        if name == "firefox":
             self.context.add_init_script(LOG_TEXTS)
         if WEB:
             self.context.route(re.compile(r"^https?://[^/]+/((admin|sdk|chat)(/.*)?(#.*)?)?$"), serve_from_folder)

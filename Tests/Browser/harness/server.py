@@ -32,10 +32,11 @@ def free_port():
 
 
 class Server:
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, environment=None):
         self.folder = pathlib.Path(folder)
         self.port = free_port()
         self.arguments = arguments
+        self.environment = {**os.environ, **(environment or {})}
         self.process = None
         self.starts = 0
         self.start()
@@ -57,6 +58,7 @@ class Server:
             + list(self.arguments),
             stdout=output.open("w"),
             stderr=errors.open("w"),
+            env=self.environment,
         )
 
         def listening():

@@ -13,19 +13,24 @@ from harness.server import ROOT, Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def browser():
+def playwright():
     with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    browser = launch(playwright)
+    yield browser
+    browser.close()
 
 
 class World:
     """A server, a network that can fail, and the users' browsers."""
 
-    def __init__(self, browser, folder, *arguments):
+    def __init__(self, browser, folder, *arguments, **options):
         self.browser = browser
-        self.server = Server(folder, *arguments)
+        self.server = Server(folder, *arguments, **options)
         self.proxies = []
         self.profiles = []
         self.tabs = []
@@ -97,8 +102,8 @@ def make_world(browser, tmp_path, request):
     """Starts a server with options, and ends it after the test."""
     worlds = []
 
-    def make(*arguments):
-        worlds.append(World(browser, tmp_path, *arguments))
+    def make(*arguments, browser=browser, **options):
+        worlds.append(World(browser, tmp_path, *arguments, **options))
         return worlds[-1]
 
     yield make

@@ -1,17 +1,15 @@
 """Web Push: the registration with the server, and the service worker that shows notifications.
 
-No push service can be reached. The page has a stub of its `PushManager`, and the browser delivers pushes itself.
+No push service is needed. The page has a stub of its `PushManager`, and the browser delivers pushes itself.
+`test_push_delivery.py` has the tests with a push service.
 """
 
-import http.server
 import json
-import threading
-import urllib.request
 
 import pytest
 
-from harness.browser import NAME, WEB, Tab
-from harness.server import free_port
+from harness.app import AppPages
+from harness.browser import NAME, Tab
 from harness.waiting import eventually
 
 KEY = "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
@@ -42,31 +40,11 @@ STUB = """
 @pytest.fixture
 def app(make_world):
     """An app with a page and a service worker of its own, on an origin that the server allows."""
-    port = free_port()
-    world = make_world("--allow-origin", f"http://localhost:{port}")
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/javascript" if ".js" in self.path else "text/html")
-            self.end_headers()
-            self.wfile.write(worker_script(world.server).encode() if ".js" in self.path else b"<!doctype html>")
-
-        def log_message(self, *_):
-            pass
-
-    pages = http.server.ThreadingHTTPServer(("localhost", port), Handler)
-    threading.Thread(target=pages.serve_forever, daemon=True).start()
-    yield App(world, f"http://localhost:{port}")
-    pages.shutdown()
-
-
-def worker_script(server):
-    if WEB:
-        with open(f"{WEB}/sdk/push-worker.js", encoding="utf-8") as file:
-            return file.read()
-    with urllib.request.urlopen(server.url + "/sdk/push-worker.js", timeout=60) as response:
-        return response.read().decode()
+    pages = AppPages()
+    world = make_world("--allow-origin", pages.url)
+    pages.server = world.server
+    yield App(world, pages.url)
+    pages.stop()
 
 
 class App:
