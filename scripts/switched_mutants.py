@@ -22,12 +22,13 @@ let activeMutant = getenv("SCROLLBACK_MUTANT").map { Int32(atoi($0)) } ?? 0
 MODIFIERS = (
     r"(?:(?:@\w+(?:\([^()]*\))?|public|package|internal|private|fileprivate|static|class|final|override|mutating"
     r"|nonmutating|convenience|required|nonisolated|isolated|borrowing|consuming)\s+)*")
+REGEX_LITERAL = re.compile(r"(?<=[(,=:\[ ])/(?![ /*])(?:\\.|[^/\\\n])+/(?=[).,\] ])")
 STATEMENT = re.compile(rf"^[ \t]*({MODIFIERS})([A-Za-z_]+|\.)", re.M)
 FUNCTION_KEYWORDS = {"func", "init", "deinit", "subscript", "var", "get", "set"}
 
 
 def blank(text):
-    """The text with spaces instead of comments and the letter x instead of strings, so that only code is left."""
+    """The text with spaces instead of comments and the letter x instead of strings and regular expressions."""
     result = list(text)
     index = 0
 
@@ -70,6 +71,9 @@ def blank(text):
             index = end
         elif re.match('#*"', text[index:index + 4]):
             index = string_end(index)
+        elif literal := REGEX_LITERAL.match(text, index):
+            result[index:literal.end()] = "x" * (literal.end() - index)
+            index = literal.end()
         else:
             index += 1
     return "".join(result)
