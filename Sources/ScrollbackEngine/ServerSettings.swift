@@ -39,8 +39,6 @@ package struct ServerSettings: Hashable, Sendable {
     package var auditDays = 365
     /// How long files are retained, whether or not messages refer to them.
     package var mediaRetention = RetentionPolicy.days(180)
-    /// The names of stored settings that only a newer version of the server has.
-    private(set) var newerNames: [String] = []
 
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
@@ -119,9 +117,7 @@ package struct ServerSettings: Hashable, Sendable {
         self.init()
         do throws(ChatError) {
             try reader.object { (name, value) throws(ChatError) in
-                if try read(name, &value) { return }
-                newerNames.append(name)
-                try value.skip()
+                if try !read(name, &value) { try value.skip() }
             }
         } catch {
             throw .invalidParameter(
@@ -131,14 +127,32 @@ package struct ServerSettings: Hashable, Sendable {
         }
     }
 
-    /// Checks that storing the settings loses none of a newer version.
-    fileprivate func checkHasAll() throws(ChatError) {
-        guard newerNames.isEmpty else {
+    /// Checks that the settings have all members of those from which they were read.
+    ///
+    /// - Throws: `conflict` if a newer version of the server stored members that this one would drop.
+    fileprivate func checkHasAll(of stored: RawJSON?) throws(ChatError) {
+        guard let stored else { return }
+        var writer = JSONWriter()
+        writer.object { writeMembers(to: &$0, withSecrets: true) }
+        let newer = try Self.names(in: stored).subtracting(Self.names(in: writer.json))
+        guard newer.isEmpty else {
             throw ChatError(
                 .conflict,
-                "The settings \(newerNames.joined(separator: ", ")) are those of a newer version of the server. Change "
-                    + "settings when all nodes have that version.")
+                "The settings \(newer.sorted().joined(separator: ", ")) are those of a newer version of the server. "
+                    + "Change settings when all nodes have that version.")
         }
+    }
+
+    /// Returns the names of all members of an object and of the objects in it, such as `push.link`.
+    private static func names(in json: RawJSON, after prefix: String = "") throws(ChatError) -> Set<String> {
+        var names: Set<String> = []
+        var reader = JSONReader(json.text)
+        try reader.object { (name, value) throws(ChatError) in
+            let json = try value.raw()
+            names.insert(prefix + name)
+            if json.isObject { names.formUnion(try Self.names(in: json, after: "\(prefix)\(name).")) }
+        }
+        return names
     }
 
     /// Reads one JSON member.
@@ -228,7 +242,7 @@ extension Engine {
             { [configured = preview.push.configured] transaction in
                 // Another change of the same batch may have updated the stored settings but not the current ones.
                 var settings = try Self.storedSettings(transaction.store)
-                try settings.checkHasAll()
+                try settings.checkHasAll(of: transaction.store.settings())
                 settings.push.configured = configured
                 let earlier = settings.moderation.webhooks
                 change(&settings)

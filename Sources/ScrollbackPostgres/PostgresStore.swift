@@ -255,6 +255,10 @@ package final class PostgresStore: MessageStore {
     /// The reason why this server must not write, if there is one.
     private func refusal(of state: StoreState, knowing lastCommit: Int64) -> String? {
         if !lock.isHeld(in: state) { return "Another server uses the database now. Stop one of them." }
+        // A server that lost its lock does not prevent a migration.
+        if state.oldestSchema > Self.schema {
+            return "A newer version of the server changed the tables (schema \(state.oldestSchema)). Start that one."
+        }
         // A node compares the IDs of commits, and renews the generation of a database that lost one.
         if !lock.isShared, state.lastCommit < lastCommit {
             return "The database went back from commit \(lastCommit) to \(state.lastCommit), for example with a "

@@ -6,7 +6,7 @@ import ScrollbackModel
 ///
 /// A transaction locks it from its beginning to its end, so that transactions run one after the other.
 struct StoreState: StoredRow {
-    static let columns = "generation, lastCommit, newest, server"
+    static let columns = "generation, lastCommit, newest, server, oldestSchema"
 
     var generation: UInt64
     var lastCommit: Int64
@@ -14,6 +14,8 @@ struct StoreState: StoredRow {
     var newest: Timetoken
     /// The server that may write; `nil` if all nodes may.
     var server: UUID?
+    /// The oldest schema whose servers can use the tables (``PostgresStore/Migration/oldestUser``).
+    var oldestSchema: Int64
 
     private static let current = Statement<StoreState>("SELECT \(columns) FROM storeState")
     private static let locked = Statement<StoreState>("SELECT \(columns) FROM storeState FOR NO KEY UPDATE")
@@ -24,6 +26,7 @@ struct StoreState: StoredRow {
         lastCommit = columns.integer()
         newest = columns.timetoken()
         server = columns.optionalUUID()
+        oldestSchema = columns.integer()
     }
 
     /// Begins a transaction and waits for its turn, in one round trip.
@@ -69,7 +72,7 @@ struct StoreState: StoredRow {
     func commit(on connection: PostgresConnection) throws {
         try connection.enqueue(Self.update) {
             $0.add(bits: generation)
-            $0.add(lastCommit, newest, server)
+            $0.add(lastCommit, newest, server, oldestSchema)
         }
         try connection.commit()
     }

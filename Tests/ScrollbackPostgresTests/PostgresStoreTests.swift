@@ -4,6 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
 import StoreConformance
+import Synchronization
 import TestSupport
 import Testing
 
@@ -79,7 +80,11 @@ import Testing
         let current = try #require(known.last?.number)
         let addition = Migration(
             number: current + 1, oldestUser: current, script: "ALTER TABLE person ADD COLUMN motto TEXT")
+        let load = WriteLoad { [self] in try put("carol", in: running) }
+        try load.waitForWrite()
         try PostgresStore.migrate(url.connect(), to: known + [addition], isAlone: false)
+        try load.waitForWrite()
+        try load.end()
         try put("alice", in: running)
         #expect(try contains("alice", openShared(url)))
 
@@ -90,8 +95,10 @@ import Testing
         let refusal = #expect(throws: ChatError.self) { try migrate(isAlone: false) }
         #expect(refusal?.parameter == "store" && refusal?.message.contains("Stop all nodes") == true)
         try put("bob", in: running)
-        running.close()
+        // As if the running store had lost its lock with a failover.
         try migrate(isAlone: true)
+        #expect { try put("dave", in: running) } throws: { ($0 as? ChatError)?.code == .shuttingDown }
+        #expect { try running.checkLock() } throws: { ($0 as? ChatError)?.code == .conflict }
         let error = #expect(throws: ChatError.self) { try openShared(url) }
         #expect(error?.message.contains("schema \(current + 2), but this version") == true)
         // A later change that this schema could use does not undo that.
@@ -208,16 +215,21 @@ import Testing
         options.idleTransactionTimeout = .milliseconds(500)
         let first = try retrying { try open(url, options) }
         var number: Int64?
-        let error = #expect(throws: (any Error).self) {
-            try first.write { writer, _ in
-                try writer.put(UserRow(profile: UserProfile(id: "alice")))
-                // Changes are sent with the next query.
-                _ = try writer.user("carol")
-                // The pause lasts until the other transaction was committed.
-                number = try put("bob", in: second)
-                if queries { _ = try writer.user("dave") }
+        func pause() -> (any Error)? {
+            #expect(throws: (any Error).self) {
+                try first.write { writer, _ in
+                    try writer.put(UserRow(profile: UserProfile(id: "alice")))
+                    // Changes are sent with the next query.
+                    _ = try writer.user("carol")
+                    // The pause lasts until the other transaction was committed.
+                    number = try put("bob", in: second)
+                    if queries { _ = try writer.user("dave") }
+                }
             }
         }
+        var error = pause()
+        // PostgreSQL can have ended the transaction before its pause.
+        for _ in 0..<20 where number == nil { error = pause() }
         #expect(number == 1)
         if queries {
             #expect((error as? ChatError)?.code == .overloaded)
@@ -591,6 +603,51 @@ import Testing
         }
         #expect(try !contains("alice", store))
         #expect(try store.lastCommit == 0)
+    }
+}
+
+/// A thread that writes again and again.
+private final class WriteLoad: Sendable {
+    private struct State {
+        var count = 0
+        var failure: (any Error)?
+        var isEnding = false
+    }
+
+    private let state = Mutex(State())
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ write: @escaping @Sendable () throws -> Void) {
+        Thread.detachNewThread { [self] in
+            while !state.withLock({ $0.isEnding || $0.failure != nil }) {
+                let result = Result { try write() }
+                state.withLock { state in
+                    state.count += 1
+                    if case .failure(let error) = result { state.failure = error }
+                }
+            }
+            hasEnded.signal()
+        }
+    }
+
+    /// Waits until a write that begins from now on has succeeded.
+    ///
+    /// - Throws: The error of a write that failed.
+    func waitForWrite() throws {
+        let start = state.withLock { $0.count }
+        while try state.withLock({ state in
+            if let failure = state.failure { throw failure }
+            return state.count < start + 2
+        }) { Thread.sleep(forTimeInterval: 0.001) }
+    }
+
+    /// Waits for the last write.
+    ///
+    /// - Throws: The error of a write that failed.
+    func end() throws {
+        state.withLock { $0.isEnding = true }
+        hasEnded.wait()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 }
 

@@ -7,7 +7,8 @@ import Synchronization
 /// Rows are deleted before bytes. After a crash in between, bytes without a row remain. They are searched for once
 /// after a start and once a day.
 extension Engine {
-    private static let day: TimeInterval = 24 * 60 * 60
+    private static let hour: TimeInterval = 60 * 60
+    private static let day = 24 * hour
     /// The number of rows that one transaction removes.
     private static let mediaBatch = 100
 
@@ -28,6 +29,8 @@ extension Engine {
             }
         }
         if nextOrphanScan.withLock({ $0 }) <= now {
+            // After an error, the search is repeated sooner.
+            nextOrphanScan.withLock { $0 = now.addingTimeInterval(Self.hour) }
             try await removeOrphans()
             try await media.purge { [store] blob in try store.read { try $0.isUsed(blob) } }
             nextOrphanScan.withLock { $0 = now.addingTimeInterval(Self.day) }

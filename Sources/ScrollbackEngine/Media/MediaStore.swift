@@ -38,14 +38,14 @@ package protocol MediaStore: AnyObject, Sendable {
     ///
     /// If other servers use the storage, its bytes can be read until ``purge(_:)`` deletes them.
     func remove(_ blob: BlobID) async throws(ChatError)
-    /// Deletes what is left of blobs that were removed long ago, and restores those that are used.
+    /// Deletes the bytes of blobs that were removed long ago, and restores those that are used.
     ///
     /// - Parameter isUsed: Returns whether a row refers to a blob.
     func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws
 }
 
 extension MediaStore {
-    /// Does nothing, because nothing is left of removed blobs.
+    /// Does nothing, because removing a blob deletes its bytes.
     package func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws {}
 }
 

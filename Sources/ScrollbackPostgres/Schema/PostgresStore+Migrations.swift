@@ -43,6 +43,9 @@ extension PostgresStore {
         ]
     }
 
+    /// The newest schema that this version of the server supports.
+    static let schema = migrations.last?.number ?? 0
+
     /// The key of the advisory lock that a server holds while it migrates.
     private static let lockKey: Int64 = 0x5363_726F_6C6C_6261
 
@@ -56,7 +59,8 @@ extension PostgresStore {
         """)
     private static let newest = Statement("SELECT coalesce(max(number), 0) FROM migration") { $0.integer() }
     private static let record = Statement("INSERT INTO migration (number) VALUES (?)")
-    private static let oldestUser = Statement("SELECT oldestSchema FROM storeState") { $0.integer() }
+    /// Locks the state as the transactions of nodes do, which lock it before they use tables.
+    private static let oldestUser = Statement("SELECT oldestSchema FROM storeState FOR NO KEY UPDATE") { $0.integer() }
     private static let setOldestUser = Statement("UPDATE storeState SET oldestSchema = greatest(oldestSchema, ?)")
 
     /// The first schema that names the oldest one whose servers can use the tables.
@@ -79,7 +83,11 @@ extension PostgresStore {
             try connection.enqueue(createTable)
             // A statement is prepared when PostgreSQL reaches it, so the table exists.
             let found = try connection.first(newest) ?? 0
-            let oldest = try found < firstWithOldestUser ? found : connection.first(oldestUser) ?? found
+            // Until the migration has its locks, the transactions of other nodes wait behind it.
+            if !isAlone { try connection.execute(script: "SET LOCAL lock_timeout = 2000") }
+            let oldest = try lockingBriefly {
+                try found < firstWithOldestUser ? found : connection.first(oldestUser) ?? found
+            }
             guard oldest <= supported else {
                 throw ChatError.invalidParameter(
                     "store",
@@ -87,41 +95,41 @@ extension PostgresStore {
                         + "\(supported). Start the newer version that wrote it, or restore a backup")
             }
             if let migration = migrations.first(where: { $0.number > found }) {
-                try run(migration, on: connection, found: found, oldest: oldest, isAlone: isAlone)
+                guard isAlone || migration.oldestUser <= oldest else {
+                    throw ChatError.invalidParameter(
+                        "store",
+                        "names a database with schema \(found), which other nodes use. They could not use schema "
+                            + "\(migration.number) of this version. Stop all nodes, then start this version")
+                }
+                try lockingBriefly { try run(migration, on: connection) }
             }
             try connection.commit()
             if found >= supported { return }
         }
     }
 
-    private static func run(
-        _ migration: Migration, on connection: PostgresConnection, found: Int64, oldest: Int64, isAlone: Bool
-    ) throws {
-        guard isAlone || migration.oldestUser <= oldest else {
-            throw ChatError.invalidParameter(
-                "store",
-                "names a database with schema \(found), which other nodes use. They could not use schema "
-                    + "\(migration.number) of this version. Stop all nodes, then start this version")
-        }
-        // It waits only briefly for the lock of a table: until it has it, transactions of other nodes wait behind it.
-        if !isAlone { try connection.execute(script: "SET LOCAL lock_timeout = 2000") }
-        do {
-            try connection.execute(script: migration.script)
-        } catch PostgresError.refused(state: "55P03", _) {
-            throw ChatError.invalidParameter(
-                "store",
-                "names a database with a long transaction, such as that of pg_dump, which must end before the tables "
-                    + "can be changed. Start the server again then")
-        }
+    private static func run(_ migration: Migration, on connection: PostgresConnection) throws {
+        try connection.execute(script: migration.script)
         try migration.body(connection)
         try connection.enqueue(record) { $0.add(migration.number) }
         guard migration.number >= firstWithOldestUser else { return }
         try connection.enqueue(setOldestUser) { $0.add(migration.oldestUser) }
     }
 
+    private static func lockingBriefly<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        do {
+            return try body()
+        } catch PostgresError.refused(state: "55P03", _) {
+            throw ChatError.invalidParameter(
+                "store",
+                "names a database with a long transaction, such as that of pg_dump, which must end before the tables "
+                    + "can be changed. Start the server again then")
+        }
+    }
+
     /// Checks that this version of the server has written the tables, and that they have all rows.
     static func checkSchema(_ connection: PostgresConnection) throws {
-        let supported = migrations.last?.number ?? 0
+        let supported = schema
         let exists = try connection.first(hasMigrations) == true
         let found = try exists ? connection.first(newest) ?? 0 : 0
         guard found == supported else {

@@ -98,7 +98,7 @@ struct AsynchronousStandbyTests {
         for node in nodes { try await node.start() }
         var remaining = kept + lost.filter { $0.sender == alice.user }
         try await expect(screens, show: remaining)
-        // The message is not taken for a repeated one.
+        // The server does not know the message, so it stores it as a new one.
         let message = try #require(lost.first { $0.sender == "carol" })
         let again = try await carol.send(message.text, to: "\(group)", id: message.id.uuid)
         #expect(again.status == 201, "\(again)")

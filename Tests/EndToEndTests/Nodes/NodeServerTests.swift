@@ -67,7 +67,7 @@ struct NodeServerTests {
     }
 
     @Test(arguments: Outage.allCases)
-    func `While NATS is away, a device receives all messages of another node in order, each once`(
+    func `While NATS is unavailable, a device receives all messages of another node in order, each once`(
         outage: Outage
     ) async throws {
         let nats = try await NATSServer.start()
@@ -87,7 +87,7 @@ struct NodeServerTests {
                 received.texts.count >= sent.count ? true : nil
             }
         }
-        /// Waits for a signal to the device, which has no way but NATS.
+        /// Waits for a signal to the device, which is sent only over NATS.
         func expectTyping() async throws {
             received.forgetTyping()
             try await eventually("the device sees that Alice types") {

@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A database that can't be used is one clear line and exit status 1`() async throws {
+    @Test func `An unusable database is refused with one line and exit status 1`() async throws {
         func expectRefusal(_ url: String, _ error: String) async throws {
             let folder = try TemporaryFolder()
             let refused = try await serve(folder.url.appending(component: "data"), ["--store", url])

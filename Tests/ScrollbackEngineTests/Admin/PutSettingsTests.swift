@@ -52,12 +52,23 @@ struct PutSettingsTests {
         func put(_ settings: String) throws {
             try store.write { writer, _ in try writer.put(settings: RawJSON(known: settings)) }
         }
-        try put(#"{"auditDays":5,"glow":true}"#)
+        for (settings, name) in [
+            (#"{"auditDays":5,"glow":true}"#, "glow"), (#"{"auditDays":5,"push":{"sound":{}}}"#, "push.sound"),
+            (#"{"auditDays":5,"webhooks":{"logHours":1,"x":[]}}"#, "webhooks.x"),
+        ] {
+            try put(settings)
+            let harness = try EngineHarness(store: store)
+            #expect(harness.engine.settings.auditDays == 5)
+            let error = #expect(throws: ChatError.self) { try harness.set { $0.auditDays = 6 } }
+            #expect(error?.code == .conflict && error?.message.contains("settings \(name) are") == true)
+            #expect(try store.read { $0.settings()?.text } == settings)
+        }
+        // What this version has stored can be changed.
+        try put(#"{"auditDays":5}"#)
         let harness = try EngineHarness(store: store)
-        #expect(harness.engine.settings.auditDays == 5)
-        let error = #expect(throws: ChatError.self) { try harness.set { $0.auditDays = 6 } }
-        #expect(error?.code == .conflict && error?.message.contains("glow") == true)
-        #expect(try store.read { try $0.settings()?.text.contains("glow") } == true)
+        try harness.set { $0.push.link = "app://{conversation}" }
+        try harness.set { $0.push.link = nil }
+        #expect(harness.engine.settings.push.link == nil)
 
         try put(#"{"push":{"services":{"pigeon":{}}}}"#)
         let refusal = #expect(throws: ChatError.self) { try EngineHarness(store: store) }

@@ -112,9 +112,9 @@ final class S3Client: Sendable {
             throw S3Failure(operation: request.operation, status: nil, code: String("\(error)".prefix(300)))
         }
         let isSuccess = (200..<300).contains(answer.status)
-        guard !isSuccess || request.operation == .multipart else { return answer }
+        guard !isSuccess || [.multipart, .copy].contains(request.operation) else { return answer }
         let code = (try? S3Document(answer.body))?.values(at: "Error/Code").first
-        // The end of a multipart upload can fail after the store began its answer with the status 200.
+        // The end of a multipart upload and a copy can fail after the store began its answer with the status 200.
         guard !isSuccess || code != nil else { return answer }
         throw S3Failure(
             operation: request.operation, status: isSuccess ? 500 : answer.status,

@@ -31,13 +31,22 @@ extension S3MediaStore {
     }
 
     func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws {
+        var firstError: (any Error)?
         for key in try await client.listAll(removed).keys where !Task.isCancelled {
-            let name = key.dropFirst(removed.count).prefix { $0 != "/" }
-            guard let blob = blob(named: name), let age = try await client.age(of: key), age >= removalDelay else {
-                continue
+            do {
+                try await purge(key, isUsed)
+            } catch {
+                // One object must not keep the others from being deleted.
+                firstError = firstError ?? error
             }
-            if try isUsed(blob) { guard try await client.copy(key, to: blobs + name) else { continue } }
-            try await client.delete(key)
         }
+        if let firstError { throw firstError }
+    }
+
+    private func purge(_ key: String, _ isUsed: (BlobID) throws -> Bool) async throws {
+        let name = key.dropFirst(removed.count).prefix { $0 != "/" }
+        guard let blob = blob(named: name), let age = try await client.age(of: key), age >= removalDelay else { return }
+        if try isUsed(blob) { guard try await client.copy(key, to: blobs + name) else { return } }
+        try await client.delete(key)
     }
 }

@@ -209,7 +209,9 @@ final class S3MediaStore: MediaStore {
 
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
         if let object = try await object(of: blob) { return S3Blob(blob, object, in: self) }
-        guard let object = try await removedObject(of: blob) else { throw Self.missing }
+        if let object = try await removedObject(of: blob) { return S3Blob(blob, object, in: self) }
+        // It may have been restored in between.
+        guard isShared, let object = try await object(of: blob) else { throw Self.missing }
         return S3Blob(blob, object, in: self)
     }
 
