@@ -164,6 +164,9 @@ import Testing
             let error = await #expect(throws: ChatError.self) { try await client(failing).copy("a", to: "c") }
             #expect(error?.s3Failure?.operation == .copy)
         }
+        let recovering = try await S3Stub { _, number in number < 1 ? .error(200, "SlowDown") : .answer(200, body) }
+        #expect(try await client(recovering).copy("a", to: "c"))
+        #expect(recovering.requests.count == 2)
         let missing = try await S3Stub { _, _ in .error(404, "NoSuchKey") }
         #expect(try await !client(missing).copy("a", to: "c"))
     }
