@@ -61,7 +61,7 @@ struct PutSettingsTests {
             #expect(harness.engine.settings.auditDays == 5)
             let error = #expect(throws: ChatError.self) { try harness.set { $0.auditDays = 6 } }
             #expect(error?.code == .conflict && error?.message.contains("settings \(name) are") == true)
-            #expect(try store.read { $0.settings()?.text } == settings)
+            #expect(try store.read { try $0.settings()?.text } == settings)
         }
         // What this version has stored can be changed.
         try put(#"{"auditDays":5}"#)
