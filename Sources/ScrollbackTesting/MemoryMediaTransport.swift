@@ -44,7 +44,7 @@ struct MemoryMediaTransport: MediaTransport {
                 throw ChatError(.conflict, "The upload continues at offset \(await transfer.row.offset).")
             }
             try await transfer.append(Array(chunk))
-            if isLast { _ = try await transfer.finish(by: caller(token)) } else { try await transfer.save() }
+            if isLast { _ = try await transfer.finish() } else { try await transfer.save() }
             await transfer.end()
         } catch {
             await transfer.end()
@@ -56,7 +56,7 @@ struct MemoryMediaTransport: MediaTransport {
         guard let id = UploadID(resource) else {
             throw ChatError(.unknownUpload, "The upload doesn't exist.")
         }
-        return try await server.engine.transfer(id, by: caller(token).user, interrupt: {})
+        return try await server.engine.transfer(id, by: caller(token), interrupt: {})
     }
 
     func cancelUpload(_ resource: String, token: String) async throws(ChatError) {

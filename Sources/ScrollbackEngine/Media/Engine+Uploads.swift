@@ -79,7 +79,9 @@ extension Engine {
             row.id, nonResumableOwner: isResumable ? nil : caller.user, interrupt: interrupt)
         do throws(ChatError) {
             guard let file = try await admit(row, isResumable: isResumable, by: caller) else {
-                return .upload(Transfer(engine: self, row: row, hold: hold, isResumable: isResumable))
+                return .upload(
+                    Transfer(
+                        engine: self, row: row, caller: caller, hold: hold, isResumable: isResumable))
             }
             transfers.release(row.id, hold)
             return .file(file)
@@ -106,9 +108,7 @@ extension Engine {
             _ = try transaction.checkMaySend(
                 to: row.conversation, by: caller, permissions: permissions, now: transaction.now.date)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
-            // Uploads count when they end. Until then, they occupy what is left of the quota.
-            let open = try transaction.store.openUploadBytes(of: caller.user)
-            try transaction.checkGrowth(Growth(fileBytes: open + max(1, row.length ?? 1)), by: caller)
+            try transaction.checkQuota(for: row, of: max(1, row.length ?? 1), by: caller)
             // A transfer that can't be resumed is already counted by `transfers`.
             let others =
                 try transaction.store.openUploads(of: caller.user) + transfers.nonResumableCount(of: caller.user)
@@ -144,13 +144,14 @@ extension Engine {
     /// - Parameter interrupt: Stops the source of the transfer's bytes, after which the transfer must be ended. It is
     ///   called when another request acquires the upload, possibly more than once.
     package func transfer(
-        _ id: UploadID, by user: UserID, interrupt: @escaping @Sendable () -> Void
+        _ id: UploadID, by caller: Caller, interrupt: @escaping @Sendable () -> Void
     ) async throws(ChatError) -> Transfer {
         do {
-            _ = try upload(id, by: user)
+            _ = try upload(id, by: caller.user)
             let hold = await transfers.acquire(id, interrupt: interrupt)
             do {
-                return Transfer(engine: self, row: try upload(id, by: user), hold: hold, isResumable: true)
+                let row = try upload(id, by: caller.user)
+                return Transfer(engine: self, row: row, caller: caller, hold: hold, isResumable: true)
             } catch {
                 transfers.release(id, hold)
                 throw error
@@ -226,5 +227,16 @@ extension UploadRow {
             size: length ?? offset, blob: blob, createdAt: time)
         row.pixels = properties.pixels
         return row
+    }
+}
+
+extension Transaction {
+    /// Checks that the quota of today has space for an upload of a size in bytes.
+    ///
+    /// Uploads count when they end. Until then, they occupy what is left of the quota.
+    func checkQuota(for upload: UploadRow, of size: Int64, by caller: Caller) throws {
+        let occupied = try store.upload(upload.id)?.occupiedBytes ?? 0
+        let others = try store.openUploadBytes(of: upload.owner) - occupied
+        try checkGrowth(Growth(fileBytes: others + size), by: caller)
     }
 }

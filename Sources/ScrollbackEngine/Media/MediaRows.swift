@@ -120,4 +120,8 @@ package struct UploadRow: Hashable, Sendable {
         state = .open
         self.touchedAt = touchedAt
     }
+
+    /// The bytes that the upload occupies of its owner's quota while it is open: its length, or what was received if
+    /// the length is unknown.
+    var occupiedBytes: Int64 { max(length ?? 0, offset) }
 }

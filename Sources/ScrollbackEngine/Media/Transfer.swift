@@ -14,6 +14,8 @@ package actor Transfer {
 
     private let engine: Engine
     /// The user whose upload it is.
+    private let caller: Caller
+    /// The user, whose turns the transfer takes.
     private let owner: WorkOwner
     /// The files, in the owner's turns.
     private let files: any MediaStore
@@ -30,9 +32,10 @@ package actor Transfer {
     private var prefix: Data?
     private var examinedCount = 0
 
-    init(engine: Engine, row: UploadRow, hold: UInt64, isResumable: Bool) {
+    init(engine: Engine, row: UploadRow, caller: Caller, hold: UInt64, isResumable: Bool) {
         self.engine = engine
-        owner = .user(row.owner)
+        self.caller = caller
+        owner = WorkOwner(caller)
         files = engine.media.serving(owner)
         self.row = row
         self.hold = hold
@@ -43,7 +46,8 @@ package actor Transfer {
 
     /// Sets the upload's length, if it is not known yet.
     ///
-    /// - Throws: `malformed` if another length is already known, or if more bytes were already received.
+    /// - Throws: `malformed` if another length is already known, or if more bytes were already received. `rate-limited`
+    ///   if the quota of today has no space for the length.
     package func setLength(_ length: Int64) async throws(ChatError) {
         if let known = row.length {
             guard known == length else { throw Self.wrongLength(known, length) }
@@ -51,6 +55,7 @@ package actor Transfer {
         }
         guard length >= count else { throw Self.wrongLength(length, count) }
         try engine.settings.mediaLimits.check(length, for: row.type)
+        try await checkQuota(for: length)
         var known = row
         known.length = length
         try await store(known)
@@ -59,7 +64,8 @@ package actor Transfer {
     /// Appends bytes.
     ///
     /// - Throws: `malformed` if the bytes exceed the upload's length; in this case, none are appended.
-    ///   `media-too-large` and `invalid-media` if the file can't become valid; in this case, the upload is unusable.
+    ///   `media-too-large` and `invalid-media` if the file can't become valid, and `rate-limited` if it has no known
+    ///   length and exceeds the quota of today; in these cases, the upload is unusable.
     package func append(_ bytes: [UInt8]) async throws(ChatError) {
         guard !bytes.isEmpty else { return }
         let end = count + Int64(bytes.count)
@@ -70,10 +76,17 @@ package actor Transfer {
         try await file.append(bytes)
         count = end
         engine.mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
-        if count - row.offset >= Self.step { try await save() }
+        if count - row.offset >= Self.step {
+            if row.length == nil { try await checkQuota(for: count) }
+            try await save()
+        }
         await engine.uploadPace.wait(for: bytes.count, of: owner, clock: engine.clock)
         // Messages have priority, so transfers slow down while the writer is busy.
         if engine.commits.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
+    }
+
+    private func checkQuota(for size: Int64) async throws(ChatError) {
+        try await engine.submit(for: owner) { [row, caller] in try $0.checkQuota(for: row, of: size, by: caller) }
     }
 
     private func examinePrefix(with bytes: [UInt8]) throws(ChatError) {
@@ -113,17 +126,21 @@ package actor Transfer {
     private func store(_ new: UploadRow) async throws(ChatError) {
         var new = new
         new.touchedAt = engine.clock()
-        if isResumable { try await engine.submit { [new] in try $0.store.put(new) } }
+        if isResumable { try await engine.submit(for: owner) { [new] in try $0.store.put(new) } }
         row = new
     }
 
     /// Creates a file from the received bytes.
     ///
-    /// - Parameter caller: The user, who must still be allowed to send to the conversation.
-    /// - Throws: `malformed` if bytes are missing; in this case, the upload can be resumed. `invalid-media` and the
-    ///   errors of sending to the conversation; in these cases, the upload is unusable.
-    package func finish(by caller: Caller) async throws(ChatError) -> MediaRow {
+    /// The user must still be allowed to send to the conversation.
+    ///
+    /// - Throws: `malformed` if bytes are missing; in this case, the upload can be resumed. `invalid-media`,
+    ///   `rate-limited` if it exceeds the quota of today, and the errors of sending to the conversation; in these cases,
+    ///   the upload is unusable.
+    package func finish() async throws(ChatError) -> MediaRow {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
+        // The bytes must not be kept if they exceed the quota. A known length was checked when it was set.
+        if row.length == nil { try await checkQuota(for: count) }
         let file = try await open()
         let type = row.type
         let properties = try await file.examine { [counts = engine.mediaCounts] (data) throws(ChatError) in
@@ -138,9 +155,9 @@ package actor Transfer {
         done.offset = count
         done.touchedAt = engine.clock()
         let (finished, media) = (done, try done.media(properties: properties, blob: blob, at: done.touchedAt))
-        let known = try await engine.pinning(blob, for: owner) { [engine, isResumable] () throws(ChatError) in
+        let known = try await engine.pinning(blob, for: owner) { [engine, caller, isResumable] () throws(ChatError) in
             try await file.persist(as: blob)
-            return try await engine.submit { transaction in
+            return try await engine.submit(for: owner) { transaction in
                 let known = try engine.insertFile(media, by: caller, in: transaction)
                 guard known.map({ $0.blob == blob }) ?? true else { throw Transaction.takenID }
                 // The row stays so that a client that lost the answer can get it.
@@ -169,7 +186,7 @@ package actor Transfer {
         file = nil
         let id = row.id
         // Bytes that can't be deleted now are removed with abandoned uploads.
-        if isResumable { try? await engine.submit { try $0.store.remove(id) } }
+        if isResumable { try? await engine.submit(for: owner) { try $0.store.remove(id) } }
         try? await files.remove(id)
         release()
     }

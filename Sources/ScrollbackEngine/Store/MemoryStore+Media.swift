@@ -37,9 +37,7 @@ extension MemoryRows {
     func openUploads(of user: UserID) -> Int { uploads.values.count { $0.owner == user && $0.state == .open } }
 
     func openUploadBytes(of user: UserID) -> Int64 {
-        uploads.values.filter { $0.owner == user && $0.state == .open }.reduce(0) {
-            $0 + max($1.length ?? 0, $1.offset)
-        }
+        uploads.values.filter { $0.owner == user && $0.state == .open }.reduce(0) { $0 + $1.occupiedBytes }
     }
 
     func usage(of user: UserID) -> UsageRow? { usages[user] }

@@ -28,10 +28,10 @@ extension Route {
         },
         Route(.head, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let fields = UploadFields(request.headers)
-            let user = try await scope.uploader(request).user
+            let caller = try await scope.uploader(request)
             try checkHasNoUploadFields(request)
             try scope.checkNames(of: try scope.query(request))
-            let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
+            let transfer = try await scope.engine.transfer(try upload(context), by: caller, interrupt: {})
             await transfer.end()
             let row = await transfer.row
             var headers = fields.state(of: row, isDone: row.state == .done, in: scope.engine)
@@ -48,10 +48,10 @@ extension Route {
             }
         },
         Route(.delete, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
-            let user = try await scope.uploader(request).user
+            let caller = try await scope.uploader(request)
             try checkHasNoUploadFields(request)
             try scope.checkNames(of: try scope.query(request))
-            let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
+            let transfer = try await scope.engine.transfer(try upload(context), by: caller, interrupt: {})
             await transfer.cancel()
             return Response(status: .noContent)
         },
@@ -129,7 +129,7 @@ extension Route {
         }
         await sendContinueIfExpected(request)
         return try await UploadReceiver(
-            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, location: location
+            engine: engine, fields: fields, transfer: transfer, isEnd: isEnd, location: location
         ).run(request)
     }
 
@@ -174,7 +174,7 @@ extension Route {
                 parameter: "Upload-Complete")
         }
         let exchange = Exchange.current
-        let transfer = try await engine.transfer(id, by: caller.user) { exchange?.interrupt() }
+        let transfer = try await engine.transfer(id, by: caller) { exchange?.interrupt() }
         let row = await transfer.row
         let isEnd = fields.isEnd ?? true
         do throws(ChatError) {
@@ -207,7 +207,7 @@ extension Route {
         }
         await sendContinueIfExpected(request)
         return try await UploadReceiver(
-            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd
+            engine: engine, fields: fields, transfer: transfer, isEnd: isEnd
         ).run(request)
     }
 

@@ -15,7 +15,6 @@ struct UploadReceiver: Sendable {
     let engine: Engine
     let fields: UploadFields
     let transfer: Transfer
-    let caller: Caller
     /// Whether the body contains the rest of the upload.
     let isEnd: Bool
     /// The upload's URL, for the response to the request that created it.
@@ -28,7 +27,7 @@ struct UploadReceiver: Sendable {
                 await transfer.end()
                 return incomplete(await transfer.row)
             }
-            let media = try await transfer.finish(by: caller)
+            let media = try await transfer.finish()
             await transfer.end()
             return Self.done(media, await transfer.row, fields, location, engine)
         } catch {

@@ -231,9 +231,39 @@ struct QuotaTests {
                 _ = try await harness.begin(try UploadRequest(conversation: group, length: 101), by: "alice")
             },
             .fileBytes, 1000)
-        await (try await harness.engine.transfer(open.id, by: "alice", interrupt: {})).cancel()
+        await (try await harness.engine.transfer(open.id, by: Caller(user: "alice"), interrupt: {})).cancel()
         _ = try await harness.begin(try UploadRequest(conversation: group, length: 400), by: "alice")
         _ = try await harness.upload(file, to: group, by: "bob")
+    }
+
+    @Test("An upload of unknown length stops at fileBytesPerDay, and none of its bytes are kept")
+    func unknownLength() async throws {
+        try harness.set { $0.quotas[.fileBytes] = 1000 }
+        let request = try UploadRequest(conversation: group)
+        let bytes = [UInt8](repeating: 7, count: 600)
+        for isResumable in [true, false] {
+            let transfer = try await harness.beginTransfer(request, by: alice, isResumable: isResumable)
+            try await transfer.append(bytes)
+            try await transfer.append(bytes)
+            check(await refused { _ = try await transfer.finish() }, .fileBytes, 1000)
+            await transfer.cancel()
+        }
+        #expect(try await harness.engine.media.blobs(after: nil, limit: 1).isEmpty)
+        // A large part is checked before the end.
+        let transfer = try await harness.beginTransfer(request, by: alice, isResumable: true)
+        check(await refused { try await transfer.append([UInt8](repeating: 7, count: 9 << 20)) }, .fileBytes, 1000)
+        check(await refused { try await transfer.setLength(10 << 20) }, .fileBytes, 1000)
+        await transfer.cancel()
+        // Other open uploads count, and the upload itself does not count twice.
+        let open = try await harness.begin(try UploadRequest(conversation: group, length: 300), by: "alice")
+        let fits = try await harness.begin(request, by: "alice")
+        let last = try await harness.engine.transfer(fits.id, by: alice, interrupt: {})
+        try await last.append(bytes)
+        try await last.save()
+        check(await refused { try await last.setLength(701) }, .fileBytes, 1000)
+        try await last.setLength(700)
+        await last.end()
+        await (try await harness.engine.transfer(open.id, by: alice, interrupt: {})).cancel()
     }
 
     @Test("A restart of the server returns at most a thirty-second of a quota")

@@ -22,7 +22,7 @@ struct UploadPaceTests {
         var transfers: [Transfer] = []
         for user in users {
             let row = try await harness.begin(try UploadRequest(conversation: .direct("carol")), by: user)
-            transfers.append(try await harness.engine.transfer(row.id, by: user, interrupt: {}))
+            transfers.append(try await harness.engine.transfer(row.id, by: Caller(user: user), interrupt: {}))
         }
         for _ in 1...12 {
             for transfer in transfers { try await transfer.append(Array(repeating: 7, count: 256 << 10)) }

@@ -21,6 +21,12 @@ extension EngineHarness {
         return row
     }
 
+    func beginTransfer(_ request: UploadRequest, by caller: Caller, isResumable: Bool) async throws -> Transfer {
+        let start = try await engine.beginTransfer(request, by: caller, isResumable: isResumable, interrupt: {})
+        guard case .upload(let transfer) = start else { throw ChatError(.conflict, "The file exists already.") }
+        return transfer
+    }
+
     func submission(of row: MediaRow, type: MessageType? = nil, id: MessageID? = nil) throws -> Submission {
         try submission(type ?? row.type, #"{"media":"\#(row.id)"}"#, id: id)
     }

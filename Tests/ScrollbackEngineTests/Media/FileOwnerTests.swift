@@ -119,13 +119,13 @@ struct FileOwnerTests {
         expect("put", by: .administrator(EngineHarness.admin.user))
 
         let row = try await harness.begin(request, by: "alice")
-        let transfer = try await harness.engine.transfer(row.id, by: "alice", interrupt: {})
+        let transfer = try await harness.engine.transfer(row.id, by: alice, interrupt: {})
         try await transfer.append(SampleFile.mp3)
-        _ = try await transfer.finish(by: alice)
+        _ = try await transfer.finish()
         await transfer.end()
         expect("open upload", "remove upload", by: .user("alice"))
         let cancelled = try await harness.begin(request, by: "alice")
-        await (try await harness.engine.transfer(cancelled.id, by: "alice", interrupt: {})).cancel()
+        await (try await harness.engine.transfer(cancelled.id, by: alice, interrupt: {})).cancel()
         expect("remove upload", by: .user("alice"))
 
         harness.clock.advance(by: 10 * 86_400)

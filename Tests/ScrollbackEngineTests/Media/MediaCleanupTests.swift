@@ -133,7 +133,7 @@ struct MediaCleanupTests {
         let id = await transfer.row.id
         #expect(refusal { _ = try harness.engine.upload(id, by: "alice") }?.code == .unknownUpload)
         #expect(try await harness.engine.removeOrphans() == 1)
-        let file = try await transfer.finish(by: alice)
+        let file = try await transfer.finish()
         await transfer.end()
         #expect(try await harness.engine.bytes(of: file.id, by: alice) == SampleFile.noise(9 << 20))
         #expect(refusal { _ = try harness.engine.upload(id, by: "alice") }?.code == .unknownUpload)
@@ -153,16 +153,16 @@ struct MediaCleanupTests {
         var rows: [UploadRow] = []
         for _ in 0..<3 {
             let row = try await harness.begin(request, by: "alice")
-            let transfer = try await harness.engine.transfer(row.id, by: "alice", interrupt: {})
+            let transfer = try await harness.engine.transfer(row.id, by: Caller(user: "alice"), interrupt: {})
             try await transfer.append(SampleFile.text)
             await transfer.end()
             rows.append(row)
         }
         harness.clock.advance(by: day - 1)
-        let goesOn = try await harness.engine.transfer(rows[0].id, by: "alice", interrupt: {})
+        let goesOn = try await harness.engine.transfer(rows[0].id, by: Caller(user: "alice"), interrupt: {})
         try await goesOn.append(SampleFile.text)
         await goesOn.end()
-        let isHeld = try await harness.engine.transfer(rows[1].id, by: "alice", interrupt: {})
+        let isHeld = try await harness.engine.transfer(rows[1].id, by: Caller(user: "alice"), interrupt: {})
         harness.clock.advance(by: 2)
         try await harness.engine.cleanUpMedia()
         #expect(try await uploads == 2)
@@ -186,18 +186,19 @@ struct MediaCleanupTests {
     func takeover() async throws {
         let row = try await harness.begin(try UploadRequest(conversation: group), by: "alice")
         let (interrupts, interrupt) = AsyncStream.makeStream(of: Void.self)
-        let first = try await harness.engine.transfer(row.id, by: "alice") { interrupt.yield() }
+        let first = try await harness.engine.transfer(row.id, by: Caller(user: "alice")) { interrupt.yield() }
         try await first.append(SampleFile.text)
-        async let second = harness.engine.transfer(row.id, by: "alice", interrupt: {})
+        async let second = harness.engine.transfer(row.id, by: Caller(user: "alice"), interrupt: {})
         for await _ in interrupts.prefix(1) { await first.end() }
         let transfer = try await second
         #expect(await transfer.row.offset == Int64(SampleFile.text.count))
         try await transfer.append(SampleFile.mp3)
-        let file = try await transfer.finish(by: Caller(user: "alice"))
+        let file = try await transfer.finish()
         await transfer.end()
         #expect(file.blob == BlobID(of: SampleFile.text + SampleFile.mp3))
         #expect(
-            await refused { _ = try await harness.engine.transfer(row.id, by: "bob", interrupt: {}) }?.code
+            await refused { _ = try await harness.engine.transfer(row.id, by: Caller(user: "bob"), interrupt: {}) }?
+                .code
                 == .unknownUpload)
     }
 }

@@ -128,10 +128,10 @@ struct MediaRulesTests {
         #expect(await refused { try await harness.upload([1], to: group, by: "carol") }?.code == .unknownConversation)
         let alice = Caller(user: "alice")
         let row = try await harness.begin(try UploadRequest(conversation: group), by: "alice")
-        let transfer = try await harness.engine.transfer(row.id, by: "alice", interrupt: {})
+        let transfer = try await harness.engine.transfer(row.id, by: alice, interrupt: {})
         try await transfer.append(SampleFile.text)
         try harness.leave(group, "alice")
-        #expect(await refused { _ = try await transfer.finish(by: alice) }?.code == .notMember)
+        #expect(await refused { _ = try await transfer.finish() }?.code == .notMember)
         await transfer.cancel()
         #expect(await refused { try await harness.upload([1], to: .direct("bob"), by: "alice") } == nil)
     }
@@ -146,7 +146,7 @@ struct MediaRulesTests {
             await refused { _ = try await harness.engine.beginUpload(request, by: Caller(user: "alice")) }?.limit == 2)
         #expect(harness.engine.mediaCounts.openUploadRefusals.load(ordering: .relaxed) == 1)
         _ = try await harness.engine.beginUpload(request, by: Caller(user: "bob"))
-        await (try await harness.engine.transfer(rows[0].id, by: "alice", interrupt: {})).cancel()
+        await (try await harness.engine.transfer(rows[0].id, by: Caller(user: "alice"), interrupt: {})).cancel()
         _ = try await harness.engine.beginUpload(request, by: Caller(user: "alice"))
     }
 
@@ -180,9 +180,9 @@ struct MediaRulesTests {
         let file = try await harness.engine.upload(SampleFile.text, request, by: alice).file
         #expect(file.id == id)
         #expect(try await harness.engine.upload(SampleFile.mp3, request, by: alice).file == file)
-        let late = try await harness.engine.transfer(lost.id, by: "alice", interrupt: {})
+        let late = try await harness.engine.transfer(lost.id, by: alice, interrupt: {})
         try await late.append(SampleFile.mp3)
-        #expect(await refused { _ = try await late.finish(by: alice) }?.code == .conflict)
+        #expect(await refused { _ = try await late.finish() }?.code == .conflict)
         await late.cancel()
         #expect(
             await refused { _ = try await harness.engine.upload([1], request, by: Caller(user: "bob")) }?.code

@@ -159,7 +159,7 @@ struct FilesTests {
             Issue.record("The server already has the file.")
             return
         }
-        let transfer = try await server.engine.transfer(row.id, by: "alice", interrupt: {})
+        let transfer = try await server.engine.transfer(row.id, by: Caller(user: "alice"), interrupt: {})
         try await transfer.append(Array(data))
         try await transfer.save()
         await transfer.end()
