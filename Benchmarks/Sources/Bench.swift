@@ -26,7 +26,8 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure the performance budgets, in a release build (-c release).",
         subcommands: [
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
-            ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
+            ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, StoreGrowth.self,
+            Retention.self,
             MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, StorageEncryptionCost.self,
             PushCost.self, NodeSends.self, Attack.self, AttackerProcess.self, Soak.self, Instructions.self,
         ])

@@ -11,9 +11,11 @@ struct EngineAppend: AsyncParsableCommand {
         abstract: "Measure durable appends of the engine, 128 in flight, next to raw SQLite in batches of 128.")
 
     @Option var duration = 6.0
+    @Option(parsing: .upToNextOption, help: "The numbers of conversations over which the appends are spread.")
+    var conversations = [50, 1000]
 
     func run() async throws {
-        for conversations in [50, 1000] {
+        for conversations in conversations {
             let raw = try measureRaw(conversations)
             let ours = try await Self.measure(conversations, for: duration)
             report(

@@ -11,9 +11,11 @@ import ScrollbackWire
 
 /// Creates a group with many messages directly in the engine.
 ///
-/// - Parameter text: Returns the text of a message, given its number.
+/// - Parameters:
+///   - existing: The number of messages that an earlier call has created.
+///   - text: Returns the text of a message, given its number.
 func fill(
-    _ store: any MessageStore, messages: Int, group: Identifier, sender: UserID,
+    _ store: any MessageStore, from existing: Int = 0, messages: Int, group: Identifier, sender: UserID,
     clock: @escaping @Sendable () -> Date = { Date() },
     text: (Int) -> String = { _ in String(repeating: "x", count: 289) }
 ) throws {
@@ -23,7 +25,7 @@ func fill(
     var generator = SplitMix64(seed: 11)
     let start = Date(timeIntervalSince1970: 1_500_000_000)
     let admin = Caller(user: "admin", isAdmin: true)
-    for batch in stride(from: 0, to: messages, by: 500) {
+    for batch in stride(from: existing, to: messages, by: 500) {
         let messages = (batch..<min(batch + 500, messages)).map { number in
             let time = start.addingTimeInterval(Double(number))
             return ImportedMessage(

@@ -98,11 +98,11 @@ final class ServerProcess {
     }
 
     /// Waits until the server is idle, so that indexing after an import is not part of a measurement.
-    func waitUntilIdle() async throws {
+    func waitUntilIdle(limit: Double = 300) async throws {
         var quiet = 0
-        let end = now() + 300
+        let end = now() + limit
         while quiet < 4 {
-            guard now() < end else { throw BenchError("The server is still busy after five minutes.") }
+            guard now() < end else { throw BenchError("The server is still busy after \(Int(limit)) seconds.") }
             let before = cpuSeconds
             try await Task.sleep(for: .milliseconds(500))
             quiet = cpuSeconds - before > 0.03 ? 0 : quiet + 1
@@ -136,9 +136,14 @@ final class ServerProcess {
 
     /// Runs a command of the command-line tool with this server.
     func command(_ arguments: [String]) throws {
+        try Self.run(arguments + ["--server", address.absoluteString, "--data", directory.path])
+    }
+
+    /// Runs the command-line tool, and waits until it ends.
+    static func run(_ arguments: [String]) throws {
         let command = Process()
-        command.executableURL = Self.program
-        command.arguments = arguments + ["--server", address.absoluteString, "--data", directory.path]
+        command.executableURL = program
+        command.arguments = arguments
         command.standardOutput = FileHandle.nullDevice
         try command.run()
         command.waitUntilExit()

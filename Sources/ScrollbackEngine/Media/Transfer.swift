@@ -135,8 +135,8 @@ package actor Transfer {
     /// The user must still be allowed to send to the conversation.
     ///
     /// - Throws: `malformed` if bytes are missing; in this case, the upload can be resumed. `invalid-media`,
-    ///   `rate-limited` if it exceeds the quota of today, and the errors of sending to the conversation; in these cases,
-    ///   the upload is unusable.
+    ///   `rate-limited` if it exceeds the quota of today, and the errors of sending to the conversation; in these
+    ///   cases, the upload is unusable.
     package func finish() async throws(ChatError) -> MediaRow {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
         // The bytes must not be kept if they exceed the quota. A known length was checked when it was set.
