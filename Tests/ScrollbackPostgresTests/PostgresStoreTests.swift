@@ -103,7 +103,7 @@ import Testing
         #expect(error?.message.contains("schema \(current + 2), but this version") == true)
         // A later change that this schema could use does not undo that.
         let second = Migration(
-            number: current + 3, oldestUser: current + 2, script: "ALTER TABLE person ADD COLUMN verse TEXT")
+            number: current + 3, oldestUser: current, script: "ALTER TABLE person ADD COLUMN verse TEXT")
         try PostgresStore.migrate(
             url.connect(), to: known + [addition, replacement, second], isAlone: false)
         #expect(throws: ChatError.self) { try openShared(url) }
