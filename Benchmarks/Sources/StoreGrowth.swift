@@ -40,9 +40,9 @@ struct StoreGrowth: AsyncParsableCommand {
         let store = try SQLiteStore(directory: data)
         var words = SplitMix64(seed: UInt64(count))
         let duration = try seconds {
-            try fill(store, from: existing, messages: count, group: "deep", sender: "alice") { _ in
-                Self.text(&words)
-            }
+            try fill(
+                store, from: existing, messages: count, group: "deep", sender: "alice",
+                text: { _ in Self.text(&words) })
         }
         try store.close()
         report(
