@@ -16,11 +16,12 @@ struct Importer {
     private(set) var ignored: (channels: Int, messages: Int)?
 
     private let client: ImportClient
-    private var batches: [ConversationID: [ImportLine]] = [:]
+    private var batches: [ConversationID: ImportBatch] = [:]
     private var bufferedLines = 0
     private var bytesRead = 0
+    /// The full batch that is being sent while the next lines are read.
+    private var sending: Task<Result<ImportClient.Report, ChatError>, Never>?
 
-    private static let batchSize = 500
     /// The number of concurrent requests.
     ///
     /// Each waits for the server's disk, and one sync commits all waiting writes.
@@ -40,6 +41,15 @@ struct Importer {
     }
 
     mutating func run(_ data: Data) async throws(ChatError) {
+        do throws(ChatError) {
+            try await importAll(data)
+        } catch {
+            _ = await sending?.value
+            throw error
+        }
+    }
+
+    private mutating func importAll(_ data: Data) async throws(ChatError) {
         let community = self.community
         switch kind {
         case .direct: try await importPairs(of: data)
@@ -87,13 +97,29 @@ struct Importer {
     // MARK: Batches
 
     private mutating func buffer(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
-        batches[id, default: []].append(line)
+        var writer = JSONWriter()
+        line.write(to: &writer, id: line.messageID(in: id))
+        let message = writer.bytes
+        if let batch = batches[id], !batch.hasSpace(for: message) {
+            batches[id] = nil
+            bufferedLines -= batch.count
+            try await send(batch, to: id)
+        }
+        batches[id, default: ImportBatch()].add(message)
         bufferedLines += 1
-        guard let batch = batches[id], batch.count == Self.batchSize else { return }
+    }
+
+    /// Sends a batch after the one before, and returns before it has arrived.
+    private mutating func send(_ batch: ImportBatch, to id: ConversationID) async throws(ChatError) {
+        try await finishSending()
         let isNew = conversations.insert(id).inserted
-        batches[id] = nil
-        bufferedLines -= batch.count
-        record(try await client.put(batch, into: id, isNew: isNew))
+        sending = Task { [client] in await client.result(of: batch, into: id, isNew: isNew) }
+    }
+
+    private mutating func finishSending() async throws(ChatError) {
+        guard let result = await sending?.value else { return }
+        sending = nil
+        record(try result.get())
     }
 
     private mutating func record(_ report: ImportClient.Report) {
@@ -104,6 +130,7 @@ struct Importer {
 
     /// Sends the buffered lines of all conversations, with a limited number of concurrent requests.
     private mutating func flushAll() async throws(ChatError) {
+        try await finishSending()
         var rest = batches.sorted { $0.key < $1.key }[...]
         let isNew = rest.map { conversations.insert($0.key).inserted }
         batches = [:]
@@ -113,13 +140,7 @@ struct Importer {
         let failure = await withTaskGroup(of: Result<ImportClient.Report, ChatError>.self) { group -> ChatError? in
             func addNext() {
                 guard let (id, batch) = rest.popFirst(), let isNew = newFlags.popFirst() else { return }
-                group.addTask {
-                    do throws(ChatError) {
-                        return .success(try await client.put(batch, into: id, isNew: isNew))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
+                group.addTask { await client.result(of: batch, into: id, isNew: isNew) }
             }
             for _ in 0..<Self.maximumConcurrentRequests { addNext() }
             var failure: ChatError?
@@ -150,15 +171,22 @@ struct ImportClient: Sendable {
     ///
     /// - Parameter isNew: Whether this is the first batch of the conversation, so that the conversation may have to be
     ///   created.
-    func put(_ batch: [ImportLine], into id: ConversationID, isNew: Bool) async throws(ChatError) -> Report {
+    func result(of batch: ImportBatch, into id: ConversationID, isNew: Bool) async -> Result<Report, ChatError> {
+        do throws(ChatError) {
+            return .success(try await put(batch, into: id, isNew: isNew))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func put(_ batch: ImportBatch, into id: ConversationID, isNew: Bool) async throws(ChatError) -> Report {
         // Direct conversations are created by their first message and have no name.
         if isNew, !id.kind.traits.isImplicit { try await create(id, name: (id.part ?? id.target).text) }
-        let entries = batch.map { ($0, $0.messageID(in: id)) }
         let countsUnread = self.countsUnread
         return try await api.object("POST", ServerAPI.path(id, "/import")) { writer in
             if countsUnread { writer.field("countsUnread", true) }
             writer.key("messages")
-            writer.array(entries) { writer, entry in entry.0.write(to: &writer, id: entry.1) }
+            batch.write(to: &writer)
         } read: { (reader) throws(ChatError) in
             var report = Report()
             try reader.object { (name, value) throws(ChatError) in

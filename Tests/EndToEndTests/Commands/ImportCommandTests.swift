@@ -68,6 +68,22 @@ struct ImportCommandTests {
         try await other.terminate()
     }
 
+    @Test("Long messages are imported in requests that the server accepts")
+    func longMessages() async throws {
+        let server = try await RunningServer.start()
+        // A request has 500 of the short ones, or six of the long ones.
+        let lines = (0..<1200).map { number in
+            let time = "2024-05-01T12:\(10 + number / 60):\(10 + number % 60 / 2)Z"
+            return Self.line(
+                "a", "alice", time, "\(number) " + String(repeating: "é", count: number < 1150 ? 60 : 40_000))
+        }
+        let report = try await server.importReport(Self.file(lines, in: server), [])
+        #expect(report.int("imported") == 1200)
+        let texts = try await Device.everything(in: .group("a"), of: server).map { $0.text?.prefix { $0 != " " } ?? "" }
+        #expect(texts == (0..<1200).map { "\($0)" })
+        try await server.terminate()
+    }
+
     @Test("An unreadable line is named, and nothing of a file of sessions is imported")
     func unreadableLineIsNamed() async throws {
         let server = try await RunningServer.start()
