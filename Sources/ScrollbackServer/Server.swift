@@ -265,6 +265,8 @@ private struct Listener: Service {
     func run() async throws {
         do {
             try await application.run()
+            // The listener does not wait for those that connected while the others were closed.
+            await sockets.drain()
         } catch let error as IOError {
             let reason = String(cString: strerror(error.errnoCode))
             throw ChatError(

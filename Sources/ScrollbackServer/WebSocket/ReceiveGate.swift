@@ -12,7 +12,7 @@ final class ReceiveGate: ChannelInboundHandler {
     /// The buffers that the server reads into.
     ///
     /// They bound the bytes that the gate keeps, and the time until another connection of the event loop gets its turn.
-    static let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: 16 << 10)
+    static let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 16 << 10)
 
     private let handler: WebSocketHandler
     private var context: ChannelHandlerContext?

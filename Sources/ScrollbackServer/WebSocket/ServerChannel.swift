@@ -20,7 +20,7 @@ import ScrollbackWire
 /// The package hummingbird-websocket can't be used here; see decision 0003.
 struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     enum Upgrade: Sendable {
-        case webSocket(any Channel)
+        case webSocket
         case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
     }
 
@@ -28,6 +28,9 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
         let upgrade: EventLoopFuture<Upgrade>
         let channel: any Channel
     }
+
+    /// The buffers that the server reads into. An idle connection keeps one that its last request or frame filled.
+    static let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 64 << 10)
 
     let responder: HTTPChannelHandler.Responder
     let certificates: Certificates?
@@ -39,6 +42,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             try? channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
+            try channel.syncOptions?.setOption(.recvAllocator, value: Self.allocator)
             let pipeline = channel.pipeline.syncOperations
             if let certificates {
                 try pipeline.addHandler(NIOSSLServerHandler(context: certificates.context))
@@ -84,7 +88,8 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
                 await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
                     await handleHTTP(asyncChannel: channel, logger: logger)
                 }
-            case .webSocket(let channel): try await channel.closeFuture.get()
+            // A task that waited for its end would have a third of the memory of an idle connection.
+            case .webSocket: break
             }
         } catch {
             logger.debug(
@@ -110,6 +115,6 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: frameBytes))
         try pipeline.addHandler(handler)
-        return .webSocket(channel)
+        return .webSocket
     }
 }
