@@ -8,7 +8,7 @@ import Testing
 ///
 /// With `SCROLLBACK_WRITE_TRANSCRIPTS=1` the tests write the transcripts instead. `SCROLLBACK_BINARY` is the path of
 /// another server to use.
-@Suite(.serialized) struct WireTranscriptTests {
+@Suite struct WireTranscriptTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Transcripts")
 
     @Test(arguments: WireScript.areas.keys.sorted())
