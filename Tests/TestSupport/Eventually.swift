@@ -5,14 +5,19 @@ package struct ConditionNotMet: Error, CustomStringConvertible {
 
 /// Polls a condition until it is true. The default time limit is much longer than a loaded machine needs.
 ///
+/// After each call, it pauses for as long as the call took, at least 5 and at most 100 milliseconds. A condition that
+/// is expensive to check therefore leaves processor time for the work that it waits for.
+///
 /// - Returns: Whether the condition became true within the time limit.
 package func eventually(within seconds: Double = 90, _ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
-    while try await !condition() {
-        guard ContinuousClock.now < end else { return false }
-        try await Task.sleep(for: .milliseconds(5))
+    while true {
+        let start = ContinuousClock.now
+        if try await condition() { return true }
+        let now = ContinuousClock.now
+        guard now < end else { return false }
+        try await Task.sleep(for: min(max(now - start, .milliseconds(5)), .milliseconds(100)))
     }
-    return true
 }
 
 /// Polls `probe` until it returns a value.
