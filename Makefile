@@ -7,8 +7,8 @@ PORT ?= 8080
 SCRATCH ?= .build
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
-.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench
-.PHONY: bench-instructions clean
+.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check check-dependencies
+.PHONY: check-sources check-model check-web format mutants bench bench-instructions clean
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -38,7 +38,13 @@ fuzz: dependencies ## Search inputs that crash a decoder of untrusted bytes, a m
 coverage: dependencies ## Run the unit tests and print the line coverage of each module
 	scripts/coverage.py
 
-check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, model, examples, web
+check: check-sources check-model check-web ## Run the checks of CI (-j3: at once): sources, tables, mutants, model, web
+
+# First, because two installations can't run at once.
+check-dependencies:
+	@scripts/install-dependencies.sh spin tsc:node-typescript
+
+check-sources: check-dependencies
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
@@ -47,8 +53,12 @@ check: dependencies ## Run the checks of CI: format, imports, wording, tables, m
 	scripts/vendor-tables.py --self-test
 	scripts/vendor-tables.py --check
 	scripts/mutants.py --check
-	scripts/check-model.sh
 	scripts/check-snippets.sh
+
+check-model: check-dependencies
+	scripts/check-model.sh
+
+check-web: check-dependencies
 	scripts/check-web.sh
 	scripts/web-declarations.sh --check
 
