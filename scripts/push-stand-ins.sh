@@ -1,16 +1,14 @@
 #!/usr/bin/env bash
-# Installs the requirements of the push service stand-ins (Tests/PushStandIns) if they are missing.
+# Installs the requirements of the push service stand-ins (Tests/PushStandIns) and of their tests if they are missing.
 #
 #   --test         also runs the tests of the stand-ins
 #   VENV=DIR       the directory of the virtual environment (default: .build/push-stand-ins)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath -m "${VENV:-.build/push-stand-ins}")
-wanted=Tests/PushStandIns/requirements.txt
-[ "${1:-}" = --test ] && wanted=Tests/PushStandIns/requirements-dev.txt
-if ! cmp -s <(cat Tests/PushStandIns/requirements*.txt; echo "$wanted") "$venv/installed"; then
+if ! cmp -s <(cat Tests/PushStandIns/requirements*.txt) "$venv/installed"; then
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
-    (cat Tests/PushStandIns/requirements*.txt; echo "$wanted") >"$venv/installed"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r Tests/PushStandIns/requirements-dev.txt
+    cat Tests/PushStandIns/requirements*.txt >"$venv/installed"
 fi
 if [ "${1:-}" = --test ]; then (cd Tests/PushStandIns && "$venv/bin/python" -m pytest -q -p no:cacheprovider); fi
