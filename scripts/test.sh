@@ -2,7 +2,24 @@
 # Runs all tests and prints the failures again at the end. Complete logs: .build/test-*.log.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-swift build --build-tests || exit 1
+trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
+# In CI, the programs for the tests are installed while the compiler works. The same scripts below find them, or report
+# why they are missing.
+mkdir -p .build
+if [ -n "${CI:-}" ]; then
+    {
+        scripts/push-stand-ins.sh
+        scripts/test-postgres.sh
+        scripts/test-s3.sh
+        scripts/install-haproxy.sh
+        scripts/web-tools.sh --browsers
+        scripts/install-dependencies.sh WebKitWebDriver:webkit2gtk-driver xvfb-run:xvfb
+    } >.build/test-install.log 2>&1 &
+fi
+built=true
+swift build --build-tests || built=false
+wait
+$built || exit 1
 # A program that crashes prints the calls of its threads.
 export SWIFT_BACKTRACE=enable=yes,interactive=no,color=no
 # If the stand-ins can't be installed, tests that need them are skipped, except in CI.
@@ -15,7 +32,6 @@ elif ! scripts/push-stand-ins.sh --test 2>&1 | tee .build/test-stand-ins.log; th
     status=1
 fi
 # Without these servers, the tests that need them are skipped, except in CI.
-trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
 scripts/test-postgres.sh || echo "PostgreSQL can't be installed or started."
 scripts/test-s3.sh || echo "The S3 server for tests can't be installed or started."
 scripts/install-haproxy.sh || echo "HAProxy can't be installed."
