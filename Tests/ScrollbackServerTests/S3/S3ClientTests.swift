@@ -171,18 +171,6 @@ import Testing
         #expect(try await !client(missing).copy("a", to: "c"))
     }
 
-    @Test func `The age of an object is measured with the clock of the store`() async throws {
-        let times = ["Date": "Sun, 29 Nov 2026 16:00:05 GMT", "Last-Modified": "Sun, 29 Nov 2026 15:59:00 GMT"]
-        let stub = try await S3Stub { _, _ in .answer(200, headers: times) }
-        #expect(try await client(stub).age(of: "a") == 65)
-        for name in times.keys {
-            let broken = try await S3Stub { _, _ in .answer(200, headers: times.filter { $0.key != name }) }
-            await #expect(throws: ChatError.self) { try await client(broken).age(of: "a") }
-        }
-        let missing = try await S3Stub { _, _ in .error(404, "NoSuchKey") }
-        #expect(try await client(missing).age(of: "a") == nil)
-    }
-
     private static func list(_ keys: [String], next: String?, isTruncated: Bool) -> S3Stub.Reply {
         .answer(
             200,

@@ -1,17 +1,28 @@
+import Foundation
 import ScrollbackModel
 
 /// Lists of keys.
 extension S3Client {
+    /// An object in a list.
+    struct ListedObject: Sendable {
+        var key: String
+        /// How many seconds before the answer the object was stored, by the clock of the store, or `nil` if the answer
+        /// does not say it.
+        var age: TimeInterval?
+    }
+
     /// One page of a list.
     struct Page: Sendable {
-        var keys: [String] = []
+        var objects: [ListedObject] = []
         /// The beginnings of keys up to the delimiter, if there is one.
         var folders: [String] = []
         /// The token of the next page, if there is one.
         var next: String?
+
+        var keys: [String] { objects.map(\.key) }
     }
 
-    /// Returns a page of the keys that begin with a text, in the order of their bytes.
+    /// Returns a page of the objects whose keys begin with a text, in the order of their bytes.
     ///
     /// - Parameters:
     ///   - prefix: The beginning of the keys.
@@ -38,9 +49,22 @@ extension S3Client {
                 .chatError
         }
         return Page(
-            keys: document.values(at: "ListBucketResult/Contents/Key"),
+            objects: objects(in: document, answer),
             folders: document.values(at: "ListBucketResult/CommonPrefixes/Prefix"),
             next: isTruncated == "false" ? nil : next)
+    }
+
+    private func objects(in document: S3Document, _ answer: S3Answer) -> [ListedObject] {
+        let keys = document.values(at: "ListBucketResult/Contents/Key")
+        let times = document.values(at: "ListBucketResult/Contents/LastModified")
+        // If an object has no time, it is not known which times belong to the others.
+        guard times.count == keys.count, let now = answer.headers["date"].flatMap({ Date(http: $0) }) else {
+            return keys.map { ListedObject(key: $0) }
+        }
+        return zip(keys, times).map { key, time in
+            let date = try? Date(iso8601: time, parameter: "LastModified")
+            return ListedObject(key: key, age: date.map { now.timeIntervalSince($0) })
+        }
     }
 
     /// Returns all pages of a list together.
@@ -48,7 +72,7 @@ extension S3Client {
         var all = Page()
         repeat {
             let page = try await list(prefix, delimiter: delimiter, token: all.next)
-            all.keys += page.keys
+            all.objects += page.objects
             all.folders += page.folders
             all.next = page.next
         } while all.next != nil

@@ -1,4 +1,3 @@
-import Foundation
 import ScrollbackModel
 
 /// Operations on objects.
@@ -45,29 +44,17 @@ extension S3Client {
 
     /// Returns the size of an object, or `nil` if it does not exist.
     func size(of key: String) async throws(ChatError) -> Int64? {
-        guard let answer = try await head(key) else { return nil }
-        guard let size = answer.headers["content-length"].flatMap({ Int64($0) }) else {
-            throw S3Failure(operation: .head, status: answer.status, code: "without a length").chatError
-        }
-        return size
-    }
-
-    /// Returns how many seconds ago an object was stored, by the clock of the store, or `nil` if it does not exist.
-    func age(of key: String) async throws(ChatError) -> TimeInterval? {
-        guard let answer = try await head(key) else { return nil }
-        guard let now = answer.headers["date"].flatMap({ Date(http: $0) }),
-            let time = answer.headers["last-modified"].flatMap({ Date(http: $0) })
-        else { throw S3Failure(operation: .head, status: answer.status, code: "without a time").chatError }
-        return now.timeIntervalSince(time)
-    }
-
-    private func head(_ key: String) async throws(ChatError) -> S3Answer? {
+        let answer: S3Answer
         do throws(ChatError) {
-            return try await send(S3Request(operation: .head, method: "HEAD", key: key))
+            answer = try await send(S3Request(operation: .head, method: "HEAD", key: key))
         } catch {
             if error.s3Failure?.isMissing ?? false { return nil }
             throw error
         }
+        guard let size = answer.headers["content-length"].flatMap({ Int64($0) }) else {
+            throw S3Failure(operation: .head, status: answer.status, code: "without a length").chatError
+        }
+        return size
     }
 
     /// Copies an object of at most 5 GiB within the bucket.

@@ -32,9 +32,9 @@ extension S3MediaStore {
 
     func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws {
         var firstError: (any Error)?
-        for key in try await client.listAll(removed).keys where !Task.isCancelled {
+        for object in try await client.listAll(removed).objects where !Task.isCancelled {
             do {
-                try await purge(key, isUsed)
+                try await purge(object, isUsed)
             } catch {
                 // One object must not keep the others from being deleted.
                 firstError = firstError ?? error
@@ -43,10 +43,15 @@ extension S3MediaStore {
         if let firstError { throw firstError }
     }
 
-    private func purge(_ key: String, _ isUsed: (BlobID) throws -> Bool) async throws {
-        let name = key.dropFirst(removed.count).prefix { $0 != "/" }
-        guard let blob = blob(named: name), let age = try await client.age(of: key), age >= removalDelay else { return }
-        if try isUsed(blob) { guard try await client.copy(key, to: blobs + name) else { return } }
-        try await client.delete(key)
+    private func purge(_ object: S3Client.ListedObject, _ isUsed: (BlobID) throws -> Bool) async throws {
+        let name = object.key.dropFirst(removed.count).prefix { $0 != "/" }
+        guard let blob = blob(named: name) else { return }
+        // Names are never used again, so the object is at least as old as the list says.
+        guard let age = object.age else {
+            throw S3Failure(operation: .list, status: 200, code: "without the time of an object").chatError
+        }
+        guard age >= removalDelay else { return }
+        if try isUsed(blob) { guard try await client.copy(object.key, to: blobs + name) else { return } }
+        try await client.delete(object.key)
     }
 }
