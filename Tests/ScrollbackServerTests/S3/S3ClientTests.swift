@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import ScrollbackEngine
 import ScrollbackModel
@@ -154,21 +155,56 @@ import Testing
     }
 
     @Test func `A copy that fails after the status 200 is an error, and a missing object is not copied`() async throws {
-        let body = "  \n<?xml version='1.0'?><CopyObjectResult><ETag>&quot;a&quot;</ETag></CopyObjectResult>"
+        let body = "  \n\(Self.copied)"
         let stub = try await S3Stub { _, _ in .answer(200, body) }
         #expect(try await client(stub).copy("a +b", to: "c"))
-        #expect(stub.requests.map(\.method) == ["PUT"] && stub.requests.map(\.uri) == ["/bucket/c"])
-        #expect(stub.requests.first?.headers["x-amz-copy-source"] == ["/bucket/a%20%2Bb"])
+        #expect(stub.requests.map { "\($0.method) \($0.uri)" } == ["HEAD /bucket/a%20%2Bb", "PUT /bucket/c"])
+        #expect(stub.requests.last?.headers["x-amz-copy-source"] == ["/bucket/a%20%2Bb"])
         for reply in [S3Stub.Reply.error(200, "InternalError"), .answer(200), .answer(200, "<a></a>")] {
             let failing = try await S3Stub { _, _ in reply }
             let error = await #expect(throws: ChatError.self) { try await client(failing).copy("a", to: "c") }
             #expect(error?.s3Failure?.operation == .copy)
         }
-        let recovering = try await S3Stub { _, number in number < 1 ? .error(200, "SlowDown") : .answer(200, body) }
+        let recovering = try await S3Stub { _, number in number < 2 ? .error(200, "SlowDown") : .answer(200, body) }
         #expect(try await client(recovering).copy("a", to: "c"))
-        #expect(recovering.requests.count == 2)
-        let missing = try await S3Stub { _, _ in .error(404, "NoSuchKey") }
-        #expect(try await !client(missing).copy("a", to: "c"))
+        #expect(recovering.requests.count == 3)
+        for missing in [
+            try await S3Stub({ _, _ in .error(404, "NoSuchKey") }),
+            try await S3Stub({ request, _ in request.method == "HEAD" ? .answer(200) : .error(404, "NoSuchKey") }),
+        ] {
+            #expect(try await !client(missing).copy("a", to: "c"))
+        }
+    }
+
+    private static let copied =
+        "<?xml version='1.0'?><CopyObjectResult><ETag>&quot;a&quot;</ETag></CopyObjectResult>"
+
+    @Test func `A copy of a large object has a longer time limit than other requests`() async throws {
+        func limit(_ bytes: Int64) -> Duration {
+            S3Timing().limit(of: S3Request(operation: .copy, method: "PUT", key: "a", copiedBytes: bytes))
+        }
+        #expect([0, 240 << 20, 248 << 20, 5 << 30].map(limit) == [30, 30, 31, 640].map { .seconds($0) })
+        var timing = clock.timing
+        timing.attempt = .milliseconds(200)
+        timing.copiedBytesPerSecond = 1 << 20
+        for size in [60 << 20, 10] {
+            let stub = try await S3Stub { request, _ in
+                request.method == "HEAD"
+                    ? .answer(200, headers: ["Content-Length": "\(size)"]) : .late(Self.copied, .milliseconds(600))
+            }
+            let isCopied = try? await client(stub, timing: timing).copy("a", to: "c")
+            #expect(isCopied == (size > 10 ? true : nil))
+        }
+    }
+
+    @Test func `A copy ends when its task is cancelled`() async throws {
+        let stub = try await S3Stub { request, _ in request.method == "HEAD" ? .answer(200) : .silence }
+        let client = try client(stub)
+        let copy = Task { try await client.copy("a", to: "c") }
+        try #require(try await eventually { stub.requests.count == 2 })
+        copy.cancel()
+        await #expect(throws: ChatError.self) { try await copy.value }
+        #expect(stub.requests.count == 2 && log.lines == [])
     }
 
     private static func list(_ keys: [String], next: String?, isTruncated: Bool) -> S3Stub.Reply {

@@ -21,6 +21,8 @@ final class S3Stub: Sendable {
         case reset
         /// The connection stays open without an answer.
         case silence
+        /// An answer with the status 200 after a time.
+        case late(String, TimeAmount)
 
         static func error(_ status: Int, _ code: String) -> Reply {
             .answer(status, "<?xml version='1.0'?><Error><Code>\(code)</Code><Message>secret</Message></Error>")
@@ -98,6 +100,8 @@ final class S3Stub: Sendable {
                 context.close(promise: nil)
             case .reset: context.close(promise: nil)
             case .silence: break
+            case .late(let body, let time):
+                context.eventLoop.assumeIsolated().scheduleTask(in: time) { self.answer(.answer(200, body), context) }
             }
         }
 

@@ -61,11 +61,14 @@ extension S3Client {
     ///
     /// - Returns: `false` if the object does not exist.
     func copy(_ key: String, to target: String) async throws(ChatError) -> Bool {
+        guard let size = try await size(of: key) else { return false }
         let source = S3Signature.path(ofBucket: location.bucket, key: key)
         let answer: S3Answer
         do throws(ChatError) {
             answer = try await send(
-                S3Request(operation: .copy, method: "PUT", key: target, headers: [("x-amz-copy-source", source)]))
+                S3Request(
+                    operation: .copy, method: "PUT", key: target, headers: [("x-amz-copy-source", source)],
+                    copiedBytes: size))
         } catch {
             if error.s3Failure?.isMissing ?? false { return false }
             throw error

@@ -58,11 +58,12 @@ final class S3Client: Sendable {
     /// Sends a request, and retries it a few times after temporary failures.
     ///
     /// The request continues if the caller's task is cancelled, so that the server stores what it received even if the
-    /// client disconnects.
+    /// client disconnects. A copy ends, because it can take minutes, and the daily cleanup repeats it.
     ///
     /// - Throws: An error whose cause is an ``S3Failure``.
     func send(_ request: S3Request) async throws(ChatError) -> S3Answer {
         let hash = try await request.body.hash()
+        guard request.operation != .copy else { return try await sendRepeatedly(request, hash).get() }
         return try await Task { await self.sendRepeatedly(request, hash) }.value.get()
     }
 
@@ -79,6 +80,7 @@ final class S3Client: Sendable {
                 failure = error
             }
             count(request.operation, failure.isExpected ? .missing : failure.isTemporary ? .unavailable : .refused)
+            guard !Task.isCancelled else { return .failure(failure.chatError) }
             let delay = timing.delay(afterAttempt: number)
             guard failure.isTemporary, number < timing.attempts, timing.now() + delay - start <= timing.total else {
                 if !failure.isExpected { log(failure) }
@@ -107,7 +109,7 @@ final class S3Client: Sendable {
     private func attempt(_ request: S3Request, _ hash: String) async throws(S3Failure) -> S3Answer {
         let answer: S3Answer
         do {
-            answer = try await withDeadline(timing.attempt) { try await self.exchange(request, hash) }
+            answer = try await withDeadline(timing.limit(of: request)) { try await self.exchange(request, hash) }
         } catch {
             throw S3Failure(operation: request.operation, status: nil, code: String("\(error)".prefix(300)))
         }
@@ -141,7 +143,7 @@ final class S3Client: Sendable {
         case .bytes(let bytes): message.body = .bytes(ByteBuffer(bytes: bytes))
         case .file(let part): message.body = .stream(part, length: .known(part.count))
         }
-        let response = try await http.execute(message, timeout: TimeAmount(timing.attempt))
+        let response = try await http.execute(message, timeout: TimeAmount(timing.limit(of: request)))
         let body = try await response.body.collect(upTo: request.answerBytes)
         let names = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 })
         return S3Answer(status: Int(response.status.code), headers: names, body: Array(buffer: body))

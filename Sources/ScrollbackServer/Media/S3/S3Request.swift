@@ -17,6 +17,8 @@ struct S3Request: Sendable {
     var query: [String: String] = [:]
     var headers: [(name: String, value: String)] = []
     var body = S3Body.bytes([])
+    /// The number of bytes that the store copies, for the time limit.
+    var copiedBytes: Int64 = 0
     /// The maximum number of bytes of the answer's body.
     var answerBytes = 1 << 20
 }
