@@ -103,7 +103,7 @@ extension Session {
         }
         do {
             // Detects bans and revocations after the token was verified and before the hub could close the session.
-            try engine.checkAccount(of: caller.user, tokenIssuedAt: state.withLock { $0.helloReceivedAt })
+            try engine.checkToken(of: caller.user, issuedAt: state.withLock { $0.helloReceivedAt })
             try subscribeToStreams(of: caller)
         } catch let error as ChatError where error.status < 500 {
             return refuse(error)

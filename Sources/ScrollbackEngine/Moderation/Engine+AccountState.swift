@@ -9,8 +9,9 @@ extension Engine {
     ///   - issuedAt: When the token was issued.
     /// - Throws: The errors of ``checkAccount(of:)``; `token-revoked` if the user's tokens were revoked at or after
     ///   `issuedAt`.
-    package func checkAccount(of user: UserID, tokenIssuedAt issuedAt: Date) throws {
-        try checkAccount(of: user, issuedAt)
+    package func checkToken(of user: UserID, issuedAt: Date) throws {
+        guard let revokedAt = try activeUser(user)?.revokedAt, issuedAt <= revokedAt else { return }
+        throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
     }
 
     /// Checks that a user may use the server, for a request without a token of the user.
@@ -19,20 +20,20 @@ extension Engine {
     ///
     /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`.
     package func checkAccount(of user: UserID) throws {
-        try checkAccount(of: user, nil)
+        _ = try activeUser(user)
     }
 
-    private func checkAccount(of user: UserID, _ issuedAt: Date?) throws {
+    /// Returns a user's row after the checks of ``checkAccount(of:)``, or `nil` if the user has none.
+    private func activeUser(_ user: UserID) throws -> UserRow? {
         try user.checkIsNotReplacement(.userDeactivated)
         let now = clock()
-        try store.read { store in
-            guard let row = try store.user(user) else { return }
+        return try store.read { store in
+            guard let row = try store.user(user) else { return nil }
             try row.checkIsActive()
             if row.isBanned, let ban = try store.ban(of: user, in: BanRow.server)?.ban, ban.isActive(at: now) {
                 throw ban.refusal(from: "this server", now: now)
             }
-            guard let issuedAt, let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
-            throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
+            return row
         }
     }
 }

@@ -54,7 +54,7 @@ struct RequestScope: Sendable {
     /// Authorizes a request on a thread that may wait for the disk.
     func authorize(_ verified: VerifiedToken, _ owner: WorkOwner, _ engine: Engine) throws {
         try checkAcceptsOwner(owner)
-        try engine.checkAccount(of: verified.caller.user, tokenIssuedAt: verified.issuedAt)
+        try engine.checkToken(of: verified.caller.user, issuedAt: verified.issuedAt)
         try access.check(verified.caller)
         try takeTokens(1, of: owner)
     }
@@ -104,7 +104,7 @@ struct RequestScope: Sendable {
         let verified = try await tokens.verify(token)
         try checkAcceptsOwner(WorkOwner(verified.caller))
         try await read(for: WorkOwner(verified.caller), in: .admission) {
-            try $0.checkAccount(of: verified.caller.user, tokenIssuedAt: verified.issuedAt)
+            try $0.checkToken(of: verified.caller.user, issuedAt: verified.issuedAt)
         }
         return verified
     }

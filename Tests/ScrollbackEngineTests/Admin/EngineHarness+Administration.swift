@@ -31,7 +31,7 @@ extension EngineHarness {
 
     /// Returns the error for a token that is issued now, or `nil` if the server accepts it.
     func connectionRefusal(_ user: UserID) -> ChatError? {
-        refusal { try engine.checkAccount(of: user, tokenIssuedAt: clock.now + 1) }
+        refusal { try engine.checkToken(of: user, issuedAt: clock.now + 1) }
     }
 
     @discardableResult

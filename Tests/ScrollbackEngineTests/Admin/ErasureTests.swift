@@ -187,7 +187,7 @@ struct ErasureTests {
         try await harness.runErasures()
         harness.clock.advance(by: 1)
         // Old tokens stay revoked.
-        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkToken(of: "alice", issuedAt: issued) }?.code == .tokenRevoked)
         #expect(harness.connectionRefusal("alice") == nil)
         await #expect(throws: ChatError.self) {
             try await harness.engine.erase("alice", messages: .anonymize, by: EngineHarness.admin)

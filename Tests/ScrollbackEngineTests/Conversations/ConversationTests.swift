@@ -314,7 +314,7 @@ struct ConversationTests {
         try harness.send(to: .direct("bob"), by: "alice")
         harness.clock.advance(by: -60)
         try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
-        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkToken(of: "alice", issuedAt: issued) }?.code == .tokenRevoked)
     }
 
     @Test("Tokens issued before a revocation are refused, and later tokens are accepted")
@@ -322,14 +322,14 @@ struct ConversationTests {
         let harness = try EngineHarness()
         let issued = harness.clock.now
         harness.clock.advance(by: 10)
-        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) } == nil)
+        #expect(refusal { try harness.engine.checkToken(of: "alice", issuedAt: issued) } == nil)
         try harness.perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
-        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try harness.engine.checkToken(of: "alice", issuedAt: issued) }?.code == .tokenRevoked)
         #expect(
-            refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now) }?.code
+            refusal { try harness.engine.checkToken(of: "alice", issuedAt: harness.clock.now) }?.code
                 == .tokenRevoked)
-        #expect(refusal { try harness.engine.checkAccount(of: "alice", tokenIssuedAt: harness.clock.now + 1) } == nil)
-        #expect(refusal { try harness.engine.checkAccount(of: "bob", tokenIssuedAt: issued) } == nil)
+        #expect(refusal { try harness.engine.checkToken(of: "alice", issuedAt: harness.clock.now + 1) } == nil)
+        #expect(refusal { try harness.engine.checkToken(of: "bob", issuedAt: issued) } == nil)
         let error = refusal { try harness.perform(RevokeTokens(user: "alice"), by: Caller(user: "alice")) }
         #expect(error?.code == .forbidden)
     }
