@@ -194,8 +194,19 @@ package struct StoreMove: Sendable {
     private func copyFiles(to bucket: S3Client, _ progress: Progress) async throws -> FileCopy.Summary {
         let pool = ReaderPool(threads: 2, maximumOwnCount: 1)
         pool.start()
-        defer { Task { try await pool.shutdown() } }
-        let threads = FileThreads(pool)
+        do {
+            let summary = try await copyFiles(to: bucket, on: FileThreads(pool), progress)
+            try await pool.shutdown()
+            return summary
+        } catch {
+            try? await pool.shutdown()
+            throw error
+        }
+    }
+
+    private func copyFiles(
+        to bucket: S3Client, on threads: FileThreads, _ progress: Progress
+    ) async throws -> FileCopy.Summary {
         let own = try DiskMediaStore(in: directory, threads: threads)
         // A store of files in S3 has files of its own while it writes.
         let temporary = directory.appending(component: "move.temporary")
