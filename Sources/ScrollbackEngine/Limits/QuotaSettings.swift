@@ -31,6 +31,21 @@ package enum Quota: Int, CaseIterable, Sendable {
         case .messageBytes: "write at most \(limit) bytes of messages and settings"
         }
     }
+
+    /// Describes in an error how a request can succeed.
+    ///
+    /// - Parameters:
+    ///   - amount: What the request adds.
+    ///   - rest: What the user can still add today.
+    func advice(adding amount: Int64, rest: Int64, limit: Int64) -> String {
+        switch self {
+        case .members where amount > limit:
+            "This request adds \(amount) users: name fewer, or ask an administrator to raise the setting."
+        case .members where rest > 0:
+            "This request adds \(amount) users, and \(rest) are left: name fewer, or try again after 00:00 UTC."
+        default: "Try again after 00:00 UTC."
+        }
+    }
 }
 
 /// The daily limits of each user; administrators have none.

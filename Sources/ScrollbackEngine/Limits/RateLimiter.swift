@@ -53,11 +53,15 @@ package final class RateLimiter: Sendable {
         return CostClass.limited.map { ($0, counts[$0] ?? 0) }
     }
 
-    /// Takes the tokens of one request.
+    /// Takes tokens of one request.
     ///
-    /// - Parameter tokens: How many tokens the request costs; see ``ChatOperation/tokens``.
+    /// - Parameters:
+    ///   - tokens: How many tokens to take; see ``ChatOperation/tokens``.
+    ///   - total: How many tokens the request costs, if it took some of them before.
     /// - Returns: A `rate-limited` error with the time to wait, if the owner has too few tokens.
-    package func take(_ owner: WorkOwner, _ cost: CostClass, tokens: Int = 1, now: Date) -> ChatError? {
+    package func take(
+        _ owner: WorkOwner, _ cost: CostClass, tokens: Int = 1, total: Int? = nil, now: Date
+    ) -> ChatError? {
         guard owner.isLimited, let rate = rates[cost] else { return nil }
         return state.withLock { state in
             let key = Key(owner: owner, cost: cost)
@@ -67,7 +71,7 @@ package final class RateLimiter: Sendable {
             }
             guard let wait else { return nil }
             state.refusals[cost, default: 0] += 1
-            return Self.refusal(cost, rate, wait)
+            return Self.refusal(cost, rate, total ?? tokens, wait)
         }
     }
 
@@ -76,19 +80,23 @@ package final class RateLimiter: Sendable {
         take(WorkOwner(caller), cost, tokens: tokens, now: now)
     }
 
-    private static func refusal(_ cost: CostClass, _ rate: Rate, _ wait: TimeInterval) -> ChatError {
-        let what =
+    private static func refusal(_ cost: CostClass, _ rate: Rate, _ tokens: Int, _ wait: TimeInterval) -> ChatError {
+        let (what, option) =
             switch cost {
-            case .message: "send at most %@ messages, edits and actions"
-            case .write: "make at most %@ changes"
-            case .read, .free: "make at most %@ read requests"
-            case .lookup: "look up at most %@ users"
-            case .search: "make at most %@ searches and exports"
+            case .message: ("send at most %@ messages, edits and actions", "--send-rate")
+            case .write: ("make at most %@ changes", "--write-rate")
+            case .read, .free: ("make at most %@ read requests", "--read-rate")
+            case .lookup: ("look up at most %@ users", "--lookup-rate")
+            case .search: ("make at most %@ searches and exports", "--search-rate")
             }
         let limit = Int(rate.perSecond.rounded(.up))
+        let rule = "You can \(what.replacingOccurrences(of: "%@", with: "\(limit)")) per second"
+        let seconds = wait <= 1 ? "1 second" : "\(Int(wait.rounded(.up))) seconds"
         return ChatError(
             .rateLimited,
-            "You can \(what.replacingOccurrences(of: "%@", with: "\(limit)")) per second.",
+            tokens == 1
+                ? "\(rule)."
+                : "\(rule) (option \(option)), and this request counts as \(tokens) of them. Try again in \(seconds).",
             limit: limit, retryAfter: wait)
     }
 }

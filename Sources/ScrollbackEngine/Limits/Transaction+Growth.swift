@@ -19,11 +19,12 @@ extension Transaction {
             guard let limit = quotas[quota] else { continue }
             let used = try known ?? usage(of: caller.user)
             known = used
-            guard growth[quota] > limit - min(limit, used[quota]) else { continue }
+            let rest = limit - min(limit, used[quota])
+            guard growth[quota] > rest else { continue }
             ledger.countRefusal(quota)
+            let advice = quota.advice(adding: growth[quota], rest: rest, limit: limit)
             throw ChatError(
-                .rateLimited,
-                "You can \(quota.rule(limit)) in one day (setting \(quota.setting)). Try again after 00:00 UTC.",
+                .rateLimited, "You can \(quota.rule(limit)) in one day (setting \(quota.setting)). \(advice)",
                 limit: Int(limit), retryAfter: UsageRow.secondsLeft(at: now.date))
         }
     }

@@ -61,10 +61,11 @@ struct RequestScope: Sendable {
 
     /// Counts a request against a rate limit.
     ///
+    /// - Parameter total: How many tokens the request costs, if it took some of them before.
     /// - Throws: `rate-limited`.
-    func takeTokens(_ tokens: Int, of owner: WorkOwner) throws(ChatError) {
+    func takeTokens(_ tokens: Int, of owner: WorkOwner, total: Int? = nil) throws(ChatError) {
         guard tokens > 0 else { return }
-        if let refusal = limiter.take(owner, cost, tokens: tokens, now: engine.clock()) { throw refusal }
+        if let refusal = limiter.take(owner, cost, tokens: tokens, total: total, now: engine.clock()) { throw refusal }
     }
 
     /// Checks that the address of the request accepts the token's owner.

@@ -69,6 +69,7 @@ struct RateLimitTests {
         #expect(try await fetch(60).status == 200)
         let refused = try await fetch(60)
         #expect(refused.status == 429 && refused.code == "rate-limited", "\(refused)")
+        #expect(refused.text.contains("this request counts as 60 of them"), "\(refused)")
         #expect(try await fetch(30).status == 200)
         try await server.terminate()
     }
@@ -85,6 +86,7 @@ struct RateLimitTests {
         #expect(try await delete(60).status == 200)
         let refused = try await delete(60)
         #expect(refused.status == 429 && refused.code == "rate-limited", "\(refused)")
+        #expect(refused.text.contains("this request counts as 60 of them"), "\(refused)")
         let socket = try await TestSocket.signedIn(server, "alice")
         func frame(_ count: Int) -> String { #""type":"delete","conversation":"group:g","ids":\#(ids(count))"# }
         #expect(try await socket.request(frame(60)).string("code") == "rate-limited")

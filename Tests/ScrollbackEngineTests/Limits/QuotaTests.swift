@@ -74,6 +74,26 @@ struct QuotaTests {
         #expect(refusal { try harness.put(.group("new"), settings, by: alice) }?.code == .blocked)
     }
 
+    @Test("The error of a creation above membersPerDay says how many users to name, or that no day allows so many")
+    func adviceForMembers() throws {
+        func message(_ count: Int) -> String? {
+            let settings = ConversationSettings(members: (0..<count).map { UserID(known: "y\($0)") })
+            let error = refusal { try harness.put(.group("new"), settings, by: alice) }
+            check(error, .members, 4)
+            return error?.message
+        }
+        try harness.set { $0.quotas[.members] = 4 }
+        let advice = "This request adds 5 users: name fewer, or ask an administrator to raise the setting."
+        #expect(message(5)?.hasSuffix(advice) == true)
+        try harness.put(.group("own"), .init(members: ["x1", "x2", "alice"]), by: alice)
+        #expect(
+            message(3)?.hasSuffix(
+                "This request adds 3 users, and 2 are left: name fewer, or try again after 00:00 UTC.") == true)
+        try harness.put(.group("other"), .init(members: ["x1", "x2"]), by: alice)
+        #expect(message(1)?.hasSuffix("(setting membersPerDay). Try again after 00:00 UTC.") == true)
+        #expect(message(5)?.hasSuffix(advice) == true)
+    }
+
     @Test("A direct conversation counts against membersPerDay when a user changes settings in it, and not again later")
     func directSettings() throws {
         func pin(_ user: UserID, by caller: Caller) throws {

@@ -66,6 +66,22 @@ struct RateLimiterTests {
         }
     }
 
+    @Test("The error of a request that takes many tokens names the option, their number and the time to wait")
+    func textOfManyTokens() {
+        let limiter = RateLimiter()
+        #expect(limiter.take(alice, .write, tokens: 1_000, now: start) == nil)
+        #expect(
+            limiter.take(WorkOwner(alice), .write, tokens: 999, total: 1_000, now: start)?.message
+                == """
+                You can make at most 50 changes per second (option --write-rate), and this request counts as 1000 of \
+                them. Try again in 20 seconds.
+                """)
+        #expect(
+            limiter.take(alice, .write, tokens: 2, now: start)?.message.hasSuffix("Try again in 1 second.") == true)
+        #expect(
+            limiter.take(alice, .write, now: start)?.message == "You can make at most 50 changes per second.")
+    }
+
     @Test("A new conversation costs a token for each of its first members")
     func memberTokens() {
         for (count, tokens) in [(0, 1), (1, 1), (1_000, 1_000)] {
