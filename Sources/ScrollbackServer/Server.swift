@@ -51,19 +51,22 @@ package struct Server: Sendable {
         self.options = options
         self.logger = logger
         try Backup.checkIsDataDirectory(options.directory)
-        try PrivateFiles.createDirectory(options.directory)
+        try Backup.makeDirectory(options.directory, for: "data")
         let restricted = try PrivateFiles.restrict(options.directory, errorCode: .internalError)
         if restricted > 0 {
             logger.notice(
                 "Other users could read the data directory. It is now restricted to its owner.",
                 metadata: ["directory": "\(options.directory.path)", "changed": "\(restricted)"])
         }
-        certificates = try options.certificate.map { chain in
-            guard let key = options.key else {
+        certificates =
+            switch (options.certificate, options.key) {
+            case (nil, nil): nil
+            case (let chain?, let key?): try Certificates(chain: chain, key: key)
+            case (nil, _?):
+                throw ChatError.invalidParameter("tls-certificate", "must be given together with tls-key")
+            case (_?, nil):
                 throw ChatError.invalidParameter("tls-key", "must be given together with tls-certificate")
             }
-            return try Certificates(chain: chain, key: key)
-        }
         let metrics = ServerMetrics(factory: options.metrics)
         self.metrics = metrics
         limits = ConnectionLimits(
@@ -268,10 +271,15 @@ private struct Listener: Service {
             // The listener does not wait for those that connected while the others were closed.
             await sockets.drain()
         } catch let error as IOError {
-            let reason = String(cString: strerror(error.errnoCode))
-            throw ChatError(
-                .invalidParameter, "Can't listen on \(address): \(reason).", parameter: address.parameter, cause: error)
+            throw failure(String(cString: strerror(error.errnoCode)), error)
+        } catch let error as SocketAddressError.UnknownHost {
+            throw failure("the name of the host has no address", error)
         }
+    }
+
+    private func failure(_ reason: String, _ cause: any Error) -> ChatError {
+        ChatError(
+            .invalidParameter, "Can't listen on \(address): \(reason).", parameter: address.parameter, cause: cause)
     }
 }
 

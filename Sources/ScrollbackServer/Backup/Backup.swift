@@ -104,8 +104,12 @@ package enum Backup {
             try FileManager.default.createDirectory(
                 at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error ?? error
+            let code = cause as NSError
+            let reason = code.domain == NSPOSIXErrorDomain ? ": " + String(cString: strerror(Int32(code.code))) : ""
             throw ChatError(
-                .invalidParameter, "Can't create the directory \(directory.path).", parameter: parameter, cause: error)
+                .invalidParameter, "Can't create the directory \(directory.path)\(reason).", parameter: parameter,
+                cause: error)
         }
     }
 

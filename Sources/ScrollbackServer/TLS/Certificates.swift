@@ -31,21 +31,33 @@ final class Certificates: Sendable {
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
 
-    private static func load(chain: String, key: String) throws -> NIOSSLContext {
+    private static func load(chain: String, key: String) throws(ChatError) -> NIOSSLContext {
+        func failure(_ parameter: String, _ text: String, _ cause: (any Error)? = nil) -> ChatError {
+            ChatError(.invalidParameter, text, parameter: parameter, cause: cause)
+        }
+        let isPEM = "must be a PEM file that this user can read"
+        let certificates: [NIOSSLCertificateSource]
         do {
-            let certificates = try NIOSSLCertificate.fromPEMFile(chain).map { NIOSSLCertificateSource.certificate($0) }
-            let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: certificates, privateKey: .privateKey(privateKey))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.cipherSuiteValues = cipherSuites
-            configuration.applicationProtocols = ["http/1.1"]
+            certificates = try NIOSSLCertificate.fromPEMFile(chain).map { NIOSSLCertificateSource.certificate($0) }
+        } catch {
+            throw failure("tls-certificate", "The certificate chain \(chain) \(isPEM).", error)
+        }
+        let privateKey: NIOSSLPrivateKey
+        do {
+            privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
+        } catch {
+            throw failure("tls-key", "The private key \(key) \(isPEM).", error)
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: certificates, privateKey: .privateKey(privateKey))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = cipherSuites
+        configuration.applicationProtocols = ["http/1.1"]
+        do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw ChatError(
-                .invalidParameter, "Can't load the certificate \(chain) or its key \(key).",
-                parameter: "tls-certificate",
-                cause: error)
+            throw failure(
+                "tls-key", "The private key \(key) must belong to the first certificate of \(chain).", error)
         }
     }
 
@@ -67,7 +79,7 @@ final class Certificates: Sendable {
         } catch {
             logger.error(
                 "Can't load the new certificate. The server keeps using the previous one.",
-                metadata: ["file": "\(chain)"])
+                metadata: ["file": "\(chain)", "reason": "\(error.message)"])
         }
         state.withLock { $0.modifiedAt = modifiedAt }
     }

@@ -251,10 +251,24 @@ import Testing
     {
         let folder = try TemporaryFolder()
         let data = ["serve", "--port", "0", "--data", folder.url.appending(component: "data").path]
-        let missing = try await RunningServer.command(
-            data + ["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"])
-        #expect(missing.code == 1 && missing.errors.contains("/nowhere.pem"), "\(missing)")
-        let half = try await RunningServer.command(data + ["--tls-certificate", "/nowhere.pem"])
-        #expect(half.code == 1 && half.errors.contains("tls-key"), "\(half)")
+        try makeCertificate(in: folder.url)
+        try makeCertificate(in: folder.url, name: "other")
+        func error(_ certificate: String?, _ key: String?) async throws -> String {
+            let files = [("--tls-certificate", certificate), ("--tls-key", key)].flatMap { option, name in
+                name.map { [option, folder.url.appending(component: $0).path] } ?? []
+            }
+            let result = try await RunningServer.command(data + files)
+            #expect(result.code == 1)
+            return result.errors.replacing(folder.url.path + "/", with: "")
+        }
+        let isPEM = "must be a PEM file that this user can read. (invalid-parameter)"
+        #expect(try await error("nowhere.pem", "chain.key") == "error: The certificate chain nowhere.pem \(isPEM)\n")
+        #expect(try await error("chain.pem", "nowhere.key") == "error: The private key nowhere.key \(isPEM)\n")
+        let other = "The private key other.key must belong to the first certificate of chain.pem."
+        #expect(try await error("chain.pem", "other.key") == "error: \(other) (invalid-parameter)\n")
+        // A server that ignores one of the two would serve everything without encryption.
+        let half = "must be given together with"
+        #expect(try await error("chain.pem", nil) == "error: tls-key \(half) tls-certificate (invalid-parameter)\n")
+        #expect(try await error(nil, "chain.key") == "error: tls-certificate \(half) tls-key (invalid-parameter)\n")
     }
 }
