@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import ScrollbackModel
 import ScrollbackServer
 
@@ -43,26 +42,26 @@ struct LimitOptions: ParsableArguments {
     /// Sets the limits that are given here or in the configuration.
     ///
     /// - Throws: `invalid-parameter` for a value out of range.
-    func apply(to options: inout ServerOptions, _ settings: ConfigReader) throws(ChatError) {
+    func apply(to options: inout ServerOptions, _ settings: ProcessSettings) throws(ChatError) {
         options.connections = try Self.check(
-            connectionsMax ?? settings.int(forKey: "connections.max"), "connections-max", atLeast: 1)
-        let perAddress = connectionsPerAddress ?? settings.int(forKey: "connections.perAddress")
+            settings.int("connections.max", connectionsMax), "connections-max", atLeast: 1)
+        let perAddress = try settings.int("connections.perAddress", connectionsPerAddress)
         options.connectionsPerAddress = try Self.limit(
             perAddress, "connections-per-address", default: options.connectionsPerAddress)
-        let perUser = connectionsPerUser ?? settings.int(forKey: "connections.perUser")
+        let perUser = try settings.int("connections.perUser", connectionsPerUser)
         options.connectionsPerUser = try Self.limit(
             perUser, "connections-per-user", default: options.connectionsPerUser)
         let memory = try Self.check(
-            outboundMemory ?? settings.int(forKey: "outbound.memory"), "outbound-memory", atLeast: 1)
+            settings.int("outbound.memory", outboundMemory), "outbound-memory", atLeast: 1)
         if let memory { options.outboundMemory = memory << 20 }
         options.transferRate = try Self.limit(
-            transferRate ?? settings.int(forKey: "transfer.rate"), "transfer-rate", default: options.transferRate)
-        options.transferGrace = settings.double(forKey: "transfer.graceSeconds") ?? options.transferGrace
+            settings.int("transfer.rate", transferRate), "transfer-rate", default: options.transferRate)
+        options.transferGrace = try settings.double("transfer.graceSeconds") ?? options.transferGrace
         guard options.transferGrace > 0 else {
             throw .invalidParameter("transfer.graceSeconds", "must be above 0")
         }
         options.uploadRate = try Self.limit(
-            uploadRate ?? settings.int(forKey: "upload.rate"), "upload-rate", default: options.uploadRate)
+            settings.int("upload.rate", uploadRate), "upload-rate", default: options.uploadRate)
     }
 
     private static func check(_ value: Int?, _ name: String, atLeast least: Int) throws(ChatError) -> Int? {

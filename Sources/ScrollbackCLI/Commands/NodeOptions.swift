@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
@@ -30,16 +29,16 @@ struct NodeOptions: ParsableArguments {
     /// Sets the options that are given here or in the configuration.
     ///
     /// - Throws: `invalid-parameter` for a value out of range.
-    func apply(to options: inout ServerOptions, _ settings: ConfigReader) throws(ChatError) {
+    func apply(to options: inout ServerOptions, _ settings: ProcessSettings) throws(ChatError) {
         options.nodeName =
-            nodeName ?? settings.string(forKey: "node.name") ?? "\(Self.machine.prefix(50)):\(options.port)"
+            try settings.string("node.name", nodeName) ?? "\(Self.machine.prefix(50)):\(options.port)"
         guard (1...64).contains(options.nodeName.utf8.count) else {
             throw .invalidParameter("node-name", "must have 1...64 bytes", limit: 64)
         }
         options.drainDelay = try Self.duration(
-            drainDelay ?? settings.double(forKey: "drain.delay"), "drain-delay", default: options.drainDelay)
+            settings.double("drain.delay", drainDelay), "drain-delay", default: options.drainDelay)
         options.drainWindow = try Self.duration(
-            drainWindow ?? settings.double(forKey: "drain.window"), "drain-window", default: options.drainWindow)
+            settings.double("drain.window", drainWindow), "drain-window", default: options.drainWindow)
     }
 
     private static func duration(

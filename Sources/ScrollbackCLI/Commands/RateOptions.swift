@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import ScrollbackModel
 import ScrollbackServer
 import ScrollbackWire
@@ -45,7 +44,7 @@ struct RateOptions: ParsableArguments {
     var searchSeconds: Double?
 
     /// Applies the options, and the settings of the environment and the configuration file behind them.
-    func apply(to options: inout ServerOptions, _ settings: ConfigReader) throws(ChatError) {
+    func apply(to options: inout ServerOptions, _ settings: ProcessSettings) throws(ChatError) {
         let given: [(name: String, cost: CostClass, rate: Double?, burst: Double?)] = [
             ("send", .message, sendRate, sendBurst), ("write", .write, writeRate, writeBurst),
             ("read", .read, readRate, readBurst), ("lookup", .lookup, lookupRate, lookupBurst),
@@ -53,10 +52,10 @@ struct RateOptions: ParsableArguments {
         ]
         for (name, cost, rate, burst) in given {
             try options.setRate(
-                of: cost, named: name, perSecond: rate ?? settings.double(forKey: ConfigKey("\(name).rate")),
-                burst: burst ?? settings.double(forKey: ConfigKey("\(name).burst")))
+                of: cost, named: name, perSecond: settings.double("\(name).rate", rate),
+                burst: settings.double("\(name).burst", burst))
         }
-        if let seconds = searchSeconds ?? settings.double(forKey: "search.seconds") {
+        if let seconds = try settings.double("search.seconds", searchSeconds) {
             guard seconds > 0, seconds <= 3_600 else {
                 throw .invalidParameter("search-seconds", "must be above 0 and at most 3600", limit: 3_600)
             }

@@ -1,10 +1,8 @@
 import ArgumentParser
-import Configuration
 import Foundation
 import Logging
 import ScrollbackModel
 import ScrollbackServer
-import SystemPackage
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -167,71 +165,75 @@ struct Serve: AsyncParsableCommand {
         // Files of the server are for its user only, whatever the service manager sets.
         umask(0o077)
         try await reporting {
-            let settings = try await readSettings()
+            let settings = try await ProcessSettings(file: config)
             var options = ServerOptions(
                 directory: URL(
-                    filePath: data ?? settings.string(forKey: "data") ?? "./scrollback-data",
+                    filePath: try settings.string("data", data) ?? "./scrollback-data",
                     directoryHint: .isDirectory))
-            options.host = host ?? settings.string(forKey: "host") ?? options.host
-            options.port = port ?? settings.int(forKey: "port") ?? options.port
+            options.host = try settings.string("host", host) ?? options.host
+            options.port = try settings.int("port", port) ?? options.port
             guard (0...65535).contains(options.port) else {
                 throw ChatError.invalidParameter("port", "must be in 0...65535")
             }
-            options.adminAddress = try (adminAddress ?? settings.string(forKey: "admin.address")).map {
+            options.adminAddress = try settings.string("admin.address", adminAddress).map {
                 (text) throws(ChatError) in try ListenAddress(text, parameter: "admin-address")
             }
-            options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
-            options.key = tlsKey ?? settings.string(forKey: "tls.key")
+            options.certificate = try settings.string("tls.certificate", tlsCertificate)
+            options.key = try settings.string("tls.key", tlsKey)
             options.tokenTrust = try tokenTrust(settings)
-            options.tokenAuthorities = settings.string(forKey: "token.authorities")
+            options.tokenAuthorities = try settings.string("token.authorities")
             try rates.apply(to: &options, settings)
-            let everyoneRate = everyoneRate ?? settings.double(forKey: "everyone.rate") ?? options.everyoneRate ?? 0
+            let everyoneRate = try settings.double("everyone.rate", everyoneRate) ?? options.everyoneRate ?? 0
             guard everyoneRate >= 0 else { throw ChatError.invalidParameter("everyone-rate", "must be at least 0") }
             options.everyoneRate = everyoneRate == 0 ? nil : everyoneRate
-            options.freeSpaceFloor = freeSpaceFloor ?? settings.int(forKey: "free.space.floor").map { Int64($0) }
+            let floor = try settings.int("free.space.floor", freeSpaceFloor.map { Int($0) })
+            options.freeSpaceFloor = floor.map { Int64($0) }
             guard options.freeSpaceFloor ?? 0 >= 0 else {
                 throw ChatError.invalidParameter("free-space-floor", "must be at least 0")
             }
 
             try limitOptions.apply(to: &options, settings)
             try nodeOptions.apply(to: &options, settings)
-            options.metricsToken = try (metricsToken ?? settings.string(forKey: "metrics.token")).map(readMetricsToken)
+            options.metricsToken = try settings.string("metrics.token", metricsToken).map(readMetricsToken)
 
             options.announcesUploads =
-                announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
+                try settings.bool("announce.uploads", announceUploads) ?? options.announcesUploads
 
-            let origins = allowOrigin.isEmpty ? settings.stringArray(forKey: "allow.origin") ?? [] : allowOrigin
+            let origins = try settings.strings("allow.origin", allowOrigin.isEmpty ? nil : allowOrigin) ?? []
             options.allowedOrigins = try AllowedOrigins(origins)
 
-            options.storeURL = store ?? settings.string(forKey: "store.url")
+            options.storeURL = try settings.string("store.url", store)
             options.allowsAsynchronousStandbys =
-                allowAsynchronousStandbys ?? settings.bool(forKey: "allow.asynchronous.standbys") ?? false
-            options.busURL = bus ?? settings.string(forKey: "bus.url")
-            if let seconds = settings.double(forKey: "store.lockSeconds") {
+                try settings.bool("allow.asynchronous.standbys", allowAsynchronousStandbys) ?? false
+            options.busURL = try settings.string("bus.url", bus)
+            if let seconds = try settings.double("store.lockSeconds") {
                 guard (0...3600).contains(seconds) else {
                     throw ChatError.invalidParameter("store.lockSeconds", "must be in 0...3600")
                 }
                 options.storeLockTimeout = .seconds(seconds)
             }
-            options.filesURL = files ?? settings.string(forKey: "files.url")
-            options.filesAuthorities = settings.string(forKey: "files.authorities")
-            options.filesRemovalDelay = settings.double(forKey: "files.removal.seconds") ?? options.filesRemovalDelay
+            options.filesURL = try settings.string("files.url", files)
+            options.filesAuthorities = try settings.string("files.authorities")
+            options.filesRemovalDelay = try settings.double("files.removal.seconds") ?? options.filesRemovalDelay
             guard options.filesRemovalDelay >= 0 else {
                 throw ChatError.invalidParameter("files.removal.seconds", "must not be negative")
             }
-            options.backups = backups ?? settings.string(forKey: "backups")
-            options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
-            options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
-            options.pushAuthorities = settings.string(forKey: "push.authorities")
-            options.pushRetrySeconds = settings.double(forKey: "push.retry.seconds") ?? options.pushRetrySeconds
+            options.backups = try settings.string("backups", backups)
+            let storeKeys = try settings.string("store.keys")
+            let storeKeysCommand = try settings.string("store.keysCommand")
+            options.storeKeys = try storeKeyOptions.keys { $0 == "store.keys" ? storeKeys : storeKeysCommand }
+            options.pushCredentials = try settings.string("push.credentials", pushCredentials)
+            options.pushAuthorities = try settings.string("push.authorities")
+            options.pushRetrySeconds = try settings.double("push.retry.seconds") ?? options.pushRetrySeconds
             guard options.pushRetrySeconds > 0 else {
                 throw ChatError.invalidParameter("push.retry.seconds", "must be above 0")
             }
 
-            let level = logLevel ?? settings.string(forKey: "log.level") ?? "info"
+            let level = try settings.string("log.level", logLevel) ?? "info"
             guard let level = Logger.Level(rawValue: level) else {
                 throw ChatError.invalidParameter("log-level", "must be trace, debug, info, notice, warning or error")
             }
+            try settings.refuseUnknownKeys()
             LoggingSystem.bootstrap { label in
                 var handler = StreamLogHandler.standardError(label: label)
                 handler.logLevel = level
@@ -257,11 +259,11 @@ struct Serve: AsyncParsableCommand {
     }
 
     /// Returns the settings for external tokens, or `nil` if no external keys are configured.
-    private func tokenTrust(_ settings: ConfigReader) throws(ChatError) -> TokenTrust? {
-        let issuer = tokenIssuer ?? settings.string(forKey: "token.issuer")
-        let audience = tokenAudience ?? settings.string(forKey: "token.audience")
-        let mayGrantAdmin = tokenAdmin ?? settings.bool(forKey: "token.admin")
-        guard let keys = tokenKeys ?? settings.string(forKey: "token.keys") else {
+    private func tokenTrust(_ settings: ProcessSettings) throws(ChatError) -> TokenTrust? {
+        let issuer = try settings.string("token.issuer", tokenIssuer)
+        let audience = try settings.string("token.audience", tokenAudience)
+        let mayGrantAdmin = try settings.bool("token.admin", tokenAdmin)
+        guard let keys = try settings.string("token.keys", tokenKeys) else {
             for (name, isSet) in [
                 ("token-issuer", issuer != nil), ("token-audience", audience != nil),
                 ("token-admin", mayGrantAdmin == true),
@@ -298,16 +300,5 @@ struct Serve: AsyncParsableCommand {
             "  \(program) history community:harbour/general --as bob --limit 10\(server)\(data)",
             "  \(program) recents --as alice\(server)\(data)", "",
         ]
-    }
-
-    private func readSettings() async throws -> ConfigReader {
-        let environment = EnvironmentVariablesProvider().prefixKeys(with: "scrollback")
-        guard let config else { return ConfigReader(provider: environment) }
-        do {
-            return ConfigReader(providers: [environment, try await FileProvider<JSONSnapshot>(filePath: .init(config))])
-        } catch {
-            throw ChatError(
-                .invalidParameter, "Can't read the settings file \(config) as JSON.", parameter: "config", cause: error)
-        }
     }
 }
