@@ -67,6 +67,7 @@ struct Verify: AsyncParsableCommand {
             if BackupManifest.exists(in: url) {
                 (violations, olderSchema) = try verifyBackup(url)
             } else if isDataDirectory(url) {
+                try ScrollbackServer.Backup.checkIsDataDirectory(url, parameter: "directory")
                 violations = try verifyServer(url)
             } else if let store = try LocalStore.existing(in: url, keys: storeKeyOptions.keysFromEnvironment()) {
                 violations = try await store.read { try $0.violations() }

@@ -61,18 +61,24 @@ extension Backup {
         FileManager.default.fileExists(atPath: data.appending(component: SQLiteStore.fileName + temporarySuffix).path)
     }
 
-    /// Rejects data directories on which a server must not start.
+    /// Rejects directories that only look like a data directory.
     ///
-    /// On a backup, the server would continue the generation of the original store. After an interrupted restore, it
-    /// would create an empty store.
-    static func checkIsDataDirectory(_ data: URL) throws(ChatError) {
+    /// On a backup, the server would continue the generation of the original store. After an interrupted restore or
+    /// backup, it would create an empty store.
+    ///
+    /// - Parameter parameter: The option or argument that names the directory.
+    package static func checkIsDataDirectory(_ data: URL, parameter: String = "data") throws(ChatError) {
         if BackupManifest.exists(in: data) {
             throw .invalidParameter(
-                "data", "is a backup (\(data.path)): restore it to another directory with `scrollback restore`")
+                parameter, "is a backup (\(data.path)): restore it to another directory with `scrollback restore`")
         }
         if isUnfinished(in: data) {
             throw .invalidParameter(
-                "data", "is an incomplete restore (\(data.path)): run `scrollback restore` again")
+                parameter, "is an incomplete restore (\(data.path)): run `scrollback restore` again")
+        }
+        if data.standardizedFileURL.lastPathComponent.hasSuffix(partialSuffix) {
+            throw .invalidParameter(
+                parameter, "is an interrupted backup (\(data.path)): take the backup again, which removes it")
         }
     }
 

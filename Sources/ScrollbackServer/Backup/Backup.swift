@@ -58,7 +58,7 @@ package enum Backup {
     }
 
     /// The suffix of the name of a backup that is not complete.
-    private static let partialSuffix = ".partial"
+    static let partialSuffix = ".partial"
 
     /// Removes what interrupted backups left in a folder, but not a backup that a process is writing.
     ///

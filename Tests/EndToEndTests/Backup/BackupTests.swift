@@ -176,6 +176,18 @@ import Testing
         process.kill()
     }
 
+    @Test func `Neither a server nor a verification accepts an interrupted backup`() async throws {
+        let partial = path("monday.partial")
+        try FileManager.default.createDirectory(at: partial, withIntermediateDirectories: true)
+        // SQLite opens an empty file as a new database.
+        try Data().write(to: partial.appending(component: "scrollback.sqlite"))
+        for arguments in [["serve", "--port", "0", "--data", partial.path], ["verify", partial.path]] {
+            let result = try await RunningServer.command(arguments)
+            #expect(result.code == 1 && result.errors.contains("is an interrupted backup"), "\(result)")
+        }
+        #expect(try names(partial) == ["scrollback.sqlite"])
+    }
+
     @Test func `A server does not start from an interrupted restore, and the restore can be repeated`() async throws {
         let (backup, _) = try await server.backUp("backup")
         let data = path("half")
