@@ -36,6 +36,8 @@ package final class Engine: Sendable {
     package let mentionLimiter: MentionLimiter?
     let webhooks: (any WebhookTransport)?
     package let orderedGate = OrderedGate()
+    /// The number of times that the moderation webhook gave no valid answer since the start.
+    package let failedReviews = Atomic<Int>(0)
     let presenceTracker = PresenceTracker()
     /// The record of erased users, which survives restoring the store from a backup.
     package let erasures: any ErasureRegister

@@ -124,6 +124,9 @@ struct ServerMetricsTests {
         # HELP scrollback_webhook_failures_total Webhook requests that failed.
         # TYPE scrollback_webhook_failures_total counter
         scrollback_webhook_failures_total 0
+        # HELP scrollback_webhook_checks_failed_total Messages that the webhook did not answer validly in time.
+        # TYPE scrollback_webhook_checks_failed_total counter
+        scrollback_webhook_checks_failed_total 0
         # HELP scrollback_push_waiting Messages waiting to be pushed.
         # TYPE scrollback_push_waiting gauge
         scrollback_push_waiting 0

@@ -55,7 +55,10 @@ extension Engine {
         } catch {
             return .refused(ChatError(wrapping: error))
         }
-        switch await hook.review(filterRequest.applying(filterResult), over: webhooks, limits: limits, clock: clock) {
+        let answer = await hook.review(
+            filterRequest.applying(filterResult), over: webhooks, limits: limits, clock: clock,
+            noteFailure: { self.failedReviews.wrappingAdd(1, ordering: .relaxed) })
+        switch answer {
         case .allowed: return filterResult
         case .replaced(let content, _): return .replaced(content, attributes: filterResult.attributes)
         case .refused(let error): return .refused(error)

@@ -4,9 +4,11 @@ import ScrollbackWire
 
 extension WebhookSettings.Before {
     /// Asks the moderation webhook about a message or an edit.
+    ///
+    /// - Parameter noteFailure: Called if the webhook gives no valid answer, so that `onFailure` decides.
     package func review(
         _ filterRequest: FilterRequest, over transport: any WebhookTransport, limits: Limits,
-        clock: @Sendable () -> Date
+        clock: @Sendable () -> Date, noteFailure: @Sendable () -> Void = {}
     ) async -> FilterResult {
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in
@@ -23,11 +25,10 @@ extension WebhookSettings.Before {
             timeout: .seconds(timeoutSeconds), now: clock())
         do {
             let response = try await transport.post(request)
-            guard response.isSuccess else { return failed }
-            return try filterResult(in: response.body, on: filterRequest, limits: limits)
-        } catch {
-            return failed
-        }
+            if response.isSuccess { return try filterResult(in: response.body, on: filterRequest, limits: limits) }
+        } catch {}
+        noteFailure()
+        return failed
     }
 
     /// The result if the webhook gives no valid answer.
@@ -64,9 +65,11 @@ extension WebhookSettings.Before {
         case "replace":
             // The replacement must be valid content of the same type.
             let new = try MessageContent(anyType: filterRequest.content.type, json: content.required("content"))
-            guard new.json.text.utf8.count <= limits.contentBytes else { return failed }
+            guard new.json.text.utf8.count <= limits.contentBytes else {
+                throw .invalidParameter("content", "is too large", limit: limits.contentBytes)
+            }
             return .replaced(new.json)
-        default: return failed
+        default: throw .invalidParameter("action", "must be allow, reject or replace")
         }
     }
 }

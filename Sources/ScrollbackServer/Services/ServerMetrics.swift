@@ -124,6 +124,9 @@ final class ServerMetrics: Sendable {
         new.counter("scrollback_webhook_failures_total", "Webhook requests that failed.") {
             $0.deliveries.failures.load(ordering: .relaxed)
         }
+        new.counter(
+            "scrollback_webhook_checks_failed_total", "Messages that the webhook did not answer validly in time."
+        ) { $0.failedReviews.load(ordering: .relaxed) }
         new.pushes()
         let encryption = new.gauge(
             "scrollback_sealed_ratio", "Progress of changing the storage encryption, 0 to 1.", .ratio)

@@ -149,7 +149,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "The setting `onFailure` applies if the webhook's answer is invalid",
+        "The setting `onFailure` applies if the webhook's answer is invalid, which is counted",
         arguments: [
             ("", 200), ("[]", 200), (#"{"action":"perhaps"}"#, 200), (#"{"action":"replace"}"#, 200),
             (#"{"action":"replace","content":{"no":"text"}}"#, 200), (#"{"action":"reject"}"#, 500), ("", 302),
@@ -164,6 +164,10 @@ struct WebhookTests {
             case .allow: #expect(error == nil)
             case .reject: #expect(error?.code == .overloaded && error?.isTemporary == true)
             }
+            #expect(harness.engine.failedReviews.load(ordering: .relaxed) == 1)
+            receiver.answer(#"{"action":"reject"}"#)
+            _ = await refused { try await harness.sent(to: group, by: "alice") }
+            #expect(harness.engine.failedReviews.load(ordering: .relaxed) == 1)
         }
     }
 
