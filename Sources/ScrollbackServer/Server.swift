@@ -67,6 +67,12 @@ package struct Server: Sendable {
             case (_?, nil):
                 throw ChatError.invalidParameter("tls-key", "must be given together with tls-certificate")
             }
+        for (parameter, path) in [
+            ("token.authorities", options.tokenAuthorities), ("files.authorities", options.filesAuthorities),
+            ("push.authorities", options.pushAuthorities),
+        ] {
+            if let path { try Certificates.check(authorities: path, parameter: parameter) }
+        }
         let metrics = ServerMetrics(factory: options.metrics)
         self.metrics = metrics
         limits = ConnectionLimits(

@@ -22,6 +22,15 @@ final class Certificates: Sendable {
         state = Mutex(State(context: try Self.load(chain: chain, key: key), modifiedAt: modifiedAt))
     }
 
+    /// Checks that a file has certificates.
+    ///
+    /// Without them, all later connections of the server that trust the file would fail.
+    static func check(authorities path: String, parameter: String) throws(ChatError) {
+        let certificates = (try? NIOSSLCertificate.fromPEMFile(path)) ?? []
+        guard certificates.isEmpty else { return }
+        throw .invalidParameter(parameter, "must name a PEM file with certificates that this user can read (\(path))")
+    }
+
     var context: NIOSSLContext { state.withLock { $0.context } }
 
     /// The cipher suites of TLS 1.2: ephemeral keys and authenticated encryption, as every suite of TLS 1.3 has.
@@ -36,11 +45,9 @@ final class Certificates: Sendable {
             ChatError(.invalidParameter, text, parameter: parameter, cause: cause)
         }
         let isPEM = "must be a PEM file that this user can read"
-        let certificates: [NIOSSLCertificateSource]
-        do {
-            certificates = try NIOSSLCertificate.fromPEMFile(chain).map { NIOSSLCertificateSource.certificate($0) }
-        } catch {
-            throw failure("tls-certificate", "The certificate chain \(chain) \(isPEM).", error)
+        let certificates = (try? NIOSSLCertificate.fromPEMFile(chain)) ?? []
+        guard !certificates.isEmpty else {
+            throw failure("tls-certificate", "The certificate chain \(chain) \(isPEM).")
         }
         let privateKey: NIOSSLPrivateKey
         do {
@@ -49,7 +56,7 @@ final class Certificates: Sendable {
             throw failure("tls-key", "The private key \(key) \(isPEM).", error)
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: certificates, privateKey: .privateKey(privateKey))
+            certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = cipherSuites
         configuration.applicationProtocols = ["http/1.1"]

@@ -78,6 +78,14 @@ struct ServeSettingsTests {
         #expect(inFile.errors == "error: Can't create the directory \(below): Not a directory. (invalid-parameter)\n")
     }
 
+    @Test(arguments: ["token", "files", "push"])
+    func `A file of certificate authorities that has none is refused`(setting: String) async throws {
+        let error = try await refusal(
+            ["--port", "0"], environment: "SCROLLBACK_\(setting.uppercased())_AUTHORITIES=/dev/null")
+        let reason = "must name a PEM file with certificates that this user can read (/dev/null)"
+        #expect(error == "error: \(setting).authorities \(reason) (invalid-parameter)\n")
+    }
+
     @Test func `A host without an address is refused with the name of the host`() async throws {
         let errors = try await refusal(["--host", "host.invalid", "--port", "8443"])
         let error = "error: Can't listen on host.invalid:8443: the name of the host has no address."
