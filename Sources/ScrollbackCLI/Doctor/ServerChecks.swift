@@ -108,7 +108,7 @@ struct ServerChecks {
         guard let token else {
             return .skipped("admin key", "No administrator token found. Use --data or --key-file.")
         }
-        guard let (response, body) = try? await get("/v1/conversations?limit=1", token: token) else {
+        guard let (response, body) = try? await get("/v1/admin/users?limit=1", token: token) else {
             return .failed("admin key", "The server did not respond.", fix: "Check its log.")
         }
         switch response.status.code {
@@ -117,6 +117,14 @@ struct ServerChecks {
             return .failed(
                 "admin key", "The server rejects the administrator token, because another secret signed it.",
                 fix: "Use --data with this server's data directory, or --key-file with its admin.key.")
+        case 403:
+            let problem = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+            return .failed(
+                "admin key", "The server refuses the token: \(problem?["detail"] as? String ?? "status 403.")",
+                fix: """
+                    Use the admin.key of this server's data directory, and --server with the address of serve \
+                    --admin-address if the server has one.
+                    """)
         case let code:
             return .failed(
                 "admin key", "A request with the administrator token failed with status \(code): \(body.prefix(200))",

@@ -93,6 +93,20 @@ import Testing
         #expect(report["data directory"] == "skipped" && report["admin key"] == "ok", "\(report)")
     }
 
+    @Test func `A token that does not permit what administrators do fails with the reason`() async throws {
+        let file = server.folder.appending(component: "user.key")
+        try Data(try await server.token("alice").utf8).write(to: file)
+        let report = try await examine(["--key-file", file.path])
+        #expect(report.code == 1 && report.troubles == ["admin key"], "\(report)")
+        #expect(report.details["admin key"]?.contains("Only administrators can do this.") == true, "\(report)")
+
+        let apart = try await RunningServer.start(["--admin-address", "127.0.0.1:0"])
+        let first = try await Report(
+            ["--data", apart.data.path, "--server", apart.url.absoluteString], folder: apart.folder)
+        #expect(first.code == 1 && first["admin key"] == "failed", "\(first)")
+        #expect(first.fixes["admin key"]?.contains("--admin-address") == true, "\(first)")
+    }
+
     @Test func `A missing directory, one without a store, a backup and an unreadable store each fail with a reason`()
         async throws
     {
