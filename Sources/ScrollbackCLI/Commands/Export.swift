@@ -7,7 +7,8 @@ struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Export a conversation, or all data of a user, as JSON lines.",
         discussion: """
-            A conversation is exported from the oldest message to the newest, in the format of `scrollback import`.
+            A conversation is exported from the oldest message to the newest, in the format of `scrollback import`. \
+            The files of messages are not exported.
 
             With --user, the command exports all data of a user, one JSON object per line: profile, memberships, \
             messages, reactions, files with links, bans, mutes, receipts, blocked users, invitations and reports. The \
@@ -54,10 +55,11 @@ struct Export: AsyncParsableCommand {
                     }
                     count += 1
                 }
-                progress?.show(count)
+                // The total is a position: deleted and expired messages are not exported.
+                if let last = page.messages.last { progress?.show(Int(last.seq), "\(count) messages") }
                 return true
             }
-            progress?.finish(count)
+            progress?.finish(progress?.total ?? 0, "\(count) messages")
         }
     }
 }

@@ -15,7 +15,8 @@ struct Import: AsyncParsableCommand {
             Channels with fewer or more senders are skipped.
 
             An interrupted import can be repeated, because existing messages are skipped. The import fails if it would \
-            insert a message before an existing one.
+            insert a message before an existing one. It also fails for a message with a file that the server does not \
+            have, because an export does not contain the files.
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
