@@ -133,4 +133,15 @@ struct FileOwnerTests {
         let cleanup = media.takeEntries()
         #expect(cleanup.contains { $0.operation == "remove" } && cleanup.allSatisfy { $0.owner == .server })
     }
+
+    @Test("An upload of unknown length that exceeds the quota is refused before its bytes become a file")
+    func quota() async throws {
+        try harness.set { $0.quotas[.fileBytes] = 100 }
+        let transfer = try await harness.beginTransfer(
+            try UploadRequest(conversation: group), by: alice, isResumable: true)
+        try await transfer.append(SampleFile.mp3)
+        await #expect(throws: ChatError.self) { try await transfer.finish() }
+        // A file whose row is refused is removed again.
+        expect("open upload", by: .user("alice"))
+    }
 }
