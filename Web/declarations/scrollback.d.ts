@@ -954,7 +954,7 @@ declare module "scrollback/model/message" {
      *
      * @param {Mentions} mentions
      * @returns {Mentions}
-     * @throws {ScrollbackError} `invalid-parameter` if the mentions are empty or the list is too long.
+     * @throws {ScrollbackError} `invalid-parameter` if the mentions are empty or the list is missing or too long.
      */
     export function checkMentions(mentions: Mentions): Mentions;
     /** @typedef {import("scrollback/model/conversation-id").ConversationID} ConversationID */
@@ -1832,6 +1832,13 @@ declare module "scrollback/store/outbox" {
      */
     export function outboxItems(transaction: Transaction): Promise<OutboxItem[]>;
     /**
+     * Returns the number of messages and changes that the user would lose with the store. Changes that the server refused
+     * have no effect, and no screen shows them.
+     *
+     * @param {Transaction} transaction
+     */
+    export function unsentCount(transaction: Transaction): Promise<number>;
+    /**
      * @param {Transaction} transaction
      * @param {string} id
      * @returns {Promise<OutboxItem | null>}
@@ -2511,6 +2518,7 @@ declare module "scrollback/wire/json" {
      * @returns {string}
      */
     export function encodeJSON(value: unknown): string;
+    export function plainJSON<Value>(value: Value): Value;
 }
 declare module "scrollback/store/meta" {
     /** @typedef {import("scrollback/model/errors").Problem} Problem */
@@ -7869,10 +7877,10 @@ declare module "scrollback/client/pending-changes" {
      * Returns the attributes of a message after an edit.
      *
      * @param {MessageAttributes} attributes
-     * @param {MessageEdit} edit
+     * @param {Omit<MessageEdit, "content">} changes
      * @returns {MessageAttributes}
      */
-    export function editedAttributes(attributes: MessageAttributes, { content: _, ...changes }: MessageEdit): MessageAttributes;
+    export function editedAttributes(attributes: MessageAttributes, changes: Omit<MessageEdit, "content">): MessageAttributes;
     export function withPendingChanges(message: Message, changes: readonly OutboxRequest[], user: string): Message;
     export type ActionSummary = import("scrollback/model/message").ActionSummary;
     export type MessageAttributes = import("scrollback/model/message").MessageAttributes;
@@ -7884,11 +7892,15 @@ declare module "scrollback/client/files" {
     /**
      * Returns the content of a message that shows a file, and the file to queue with the message.
      *
+     * The content leaves out the file's type. Browsers take it from the name, and the server, which takes it from the
+     * bytes, would refuse another one: a JSON file is `application/json` for a browser and `text/plain` for the server.
+     *
      * @param {Blob} file A file or other bytes, which have no name.
      * @param {string} type
      * @param {Partial<Media>} properties
      * @returns {Promise<{content: MessageContent, file: Omit<QueuedFile, "message">}>}
-     * @throws {ScrollbackError} `invalid-media` if the browser can't read the picture.
+     * @throws {ScrollbackError} `invalid-parameter` if the file is none. `invalid-media` if the browser can't read the
+     *   picture.
      */
     export function prepareFile(file: Blob, type: string, properties: Partial<Media>): Promise<{
         content: MessageContent;
@@ -8448,6 +8460,7 @@ declare module "scrollback/client/conversation" {
          *
          * @param {string} text
          * @param {{replyTo?: string | null}} [options]
+         * @throws {ScrollbackError} `too-large` above 128 KiB of JSON.
          */
         setDraft(text: string, { replyTo }?: {
             replyTo?: string | null | undefined;
@@ -8762,7 +8775,10 @@ declare module "scrollback/client/chat-client" {
         signOut({ discardsUnsent }?: {
             discardsUnsent?: boolean | undefined;
         } | undefined): Promise<void>;
-        /** Returns the number of messages and changes that the server has not acknowledged. */
+        /**
+         * Returns the number of messages and changes that the server has not acknowledged. Messages that it refused count
+         * until they are cancelled, and changes that it refused do not.
+         */
         unsentCount(): Promise<number>;
         /**
          * Returns the list of recent conversations, which reads nothing until it is observed.

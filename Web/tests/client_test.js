@@ -1,12 +1,18 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { ChatClient } from "../sdk/client/chat-client.js";
 import { Conversation } from "../sdk/client/conversation.js";
+import { prepareFile } from "../sdk/client/files.js";
 import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
 import { outboxFrame } from "../sdk/client/outbox-frames.js";
 import { extendedWindow, shownRange, windowAround } from "../sdk/client/timeline-window.js";
+import { ConversationID } from "../sdk/model/conversation-id.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
+import { MessageContent } from "../sdk/model/message-content.js";
+import { insertIntoOutbox, unsentCount } from "../sdk/store/outbox.js";
 import { LogState } from "../sdk/sync/log-state.js";
+import { MemoryStore } from "./memory-store.js";
 
 Deno.test("An observable calls its listeners at once and after each change", () => {
   /** @type {boolean[]} */
@@ -99,4 +105,109 @@ Deno.test("Each request to schedule a message has an ID of its own", async () =>
   const [first, second] = messages;
   assert.equal(second.id, first.id);
   assert.equal(new Set([first.id, first.operation, second.operation]).size, 3);
+});
+
+Deno.test("Opening a client names the argument that is missing or has a wrong type", async () => {
+  const valid = { server: "https://chat.example.org", user: "alice", token: "token" };
+  for (const server of [undefined, "", "chat.example.org", "127.0.0.1:8080", "ws://chat.example.org"]) {
+    const options = /** @type {any} */ ({ ...valid, server });
+    await assert.rejects(ChatClient.open(options), { code: "invalid-parameter", parameter: "server" }, String(server));
+  }
+  for (const name of ["user", "token"]) {
+    const options = /** @type {any} */ ({ ...valid, [name]: undefined });
+    await assert.rejects(ChatClient.open(options), { code: "invalid-parameter", parameter: name });
+  }
+  const promise = /** @type {any} */ ({ ...valid, token: Promise.resolve("token") });
+  await assert.rejects(ChatClient.open(promise), { code: "invalid-parameter", parameter: "token" });
+  assert.throws(() => ConversationID.parse(/** @type {any} */ (undefined)), { parameter: "conversation" });
+});
+
+/** A conversation that stores nothing, and the requests that it queues. */
+function crew() {
+  /** @type {any[]} */
+  const requests = [];
+  const core = /** @type {any} */ ({
+    store: { write: () => Promise.resolve(false) },
+    queue: (/** @type {string} */ _, /** @type {string} */ _id, /** @type {any} */ request) => requests.push(request),
+  });
+  return { conversation: new Conversation(core, "group:crew"), requests };
+}
+
+Deno.test("Calls of a conversation name the argument that has a wrong type, and queue nothing", async () => {
+  const { conversation, requests } = crew();
+  const call = /** @type {any} */ (conversation);
+  const message = { id: "0198f3c2-7c1e-7000-8000-0123456789ab" };
+  /** @type {[string, () => unknown][]} */
+  const calls = [
+    ["content", () => call.send()],
+    ["content", () => call.send({ text: "hi" })],
+    ["content", () => call.send(new MessageContent("app:order", /** @type {any} */ (undefined)))],
+    ["content", () => call.edit(message.id)],
+    ["attributes", () => call.send("hi", "bob")],
+    ["mentions", () => call.send("hi", { mentions: ["bob"] })],
+    ["mentions", () => call.send("hi", { mentions: { everyone: true } })],
+    ["content", () => call.send("cut in an emoji: \ud83d")],
+    ["content", () => call.send("\\\ud83d")],
+    ["metadata", () => call.send("hi", { metadata: { text: "\udc00" } })],
+    ["text", () => call.send(MessageContent.poll(/** @type {any} */ ({ text: "?", options: ["a", "b"] })))],
+    ["value", () => call.react(message.id)],
+    ["id", () => call.edit(message, "hi")],
+    ["id", () => call.react(message, "👍")],
+    ["id", () => call.unreact(undefined, "👍")],
+    ["id", () => call.markRead(message)],
+    ["id", () => call.followThread(message)],
+    ["id", () => call.markThreadRead()],
+    ["id", () => call.sendHandle(message)],
+    ["ids", () => call.delete(message.id)],
+    ["ids", () => call.recall(message)],
+    ["at", () => call.timeline({ at: "newest" })],
+    ["before", () => call.history({ before: 5 })],
+    ["around", () => call.history({ around: new Date(NaN) })],
+    ["text", () => call.setDraft()],
+    ["file", () => call.sendFile("hello")],
+  ];
+  for (const [parameter, body] of calls) {
+    await assert.rejects(async () => await body(), { code: "invalid-parameter", parameter }, String(body));
+  }
+  assert.deepEqual(requests, []);
+  await conversation.send("\\ud83d and 👍");
+  assert.equal(requests.length, 1);
+});
+
+Deno.test("A queued message has only what JSON has", async () => {
+  const { conversation, requests } = crew();
+  // Frameworks observe objects with proxies, which IndexedDB can't store.
+  const users = new Proxy(["bob"], {});
+  const metadata = { at: new Date(0), format: () => {}, count: 12345678901234567890n };
+  await conversation.send("hi", { mentions: { everyone: false, users }, metadata, replyTo: undefined });
+  const { content, attributes } = structuredClone(requests[0].submission);
+  assert.deepEqual(content, { type: "text", json: { text: "hi" } });
+  const at = "1970-01-01T00:00:00.000Z";
+  assert.deepEqual(attributes, {
+    mentions: { everyone: false, users: ["bob"] },
+    metadata: { at, count: 12345678901234567890n },
+  });
+});
+
+Deno.test("A file's message leaves out the type that the browser takes from the file's name", async () => {
+  for (const type of ["application/json", "text/plain;charset=utf-8", ""]) {
+    const { content } = await prepareFile(new File(["{}"], "a.json", { type }), "file", {});
+    assert.deepEqual({ ...content.json, media: "" }, { media: "", name: "a.json", size: 2 });
+  }
+  const { content } = await prepareFile(new Blob(["{}"]), "file", { mediaType: "text/plain" });
+  assert.equal(content.media?.mediaType, "text/plain");
+});
+
+Deno.test("A refused change does not count as unsent, and a refused message does", async () => {
+  const store = /** @type {any} */ (new MemoryStore());
+  const refused = /** @type {const} */ ({ type: "failed", problem: { code: "conflict" } });
+  const reaction = /** @type {const} */ ({ type: "addAction", message: "m", operation: "o", action: "a", value: "v" });
+  const submission = { id: "m", content: MessageContent.text("hi"), attributes: {} };
+  const send = /** @type {const} */ ({ type: "send", submission });
+  const fields = { conversation: "group:crew", now: 0 };
+  await insertIntoOutbox(store, { ...fields, id: "1", request: reaction, state: refused });
+  assert.equal(await unsentCount(store), 0);
+  await insertIntoOutbox(store, { ...fields, id: "2", request: reaction });
+  await insertIntoOutbox(store, { ...fields, id: "3", request: send, state: refused });
+  assert.equal(await unsentCount(store), 2);
 });

@@ -1,6 +1,6 @@
 // @ts-check
 import assert from "node:assert/strict";
-import { Core } from "../sdk/client/core.js";
+import { abortable, Core } from "../sdk/client/core.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 
 const server = new URL("https://chat.example.org/");
@@ -201,5 +201,18 @@ test("A request that is stored, but not on the disk, counts as queued", async ()
   await core.queue("group:a", "x", { type: "deleteConversation" });
   console.error = error;
   assert.equal(core.storage.value.error, full);
+  await core.close();
+});
+
+test("A request whose signal has aborted is not sent, and leaves no unhandled error", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("aborted");
+  /** @type {object[]} */
+  const calls = [];
+  Object.assign(core.tabs, { call: (/** @type {object} */ call) => Promise.reject(calls.push(call)) });
+  await assert.rejects(core.request({ type: "ping" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  assert.deepEqual(calls, []);
+  const lost = Promise.reject(new ScrollbackError("unreachable", "There is no connection."));
+  await assert.rejects(abortable(lost, AbortSignal.abort()), { name: "AbortError" });
   await core.close();
 });

@@ -4,10 +4,11 @@ import { ScrollbackError } from "../model/errors.js";
 import { maximumUsers } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
-import { outboxCount } from "../store/outbox.js";
+import { unsentCount } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
 import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
+import { plainJSON } from "../wire/json.js";
 import { Conversation } from "./conversation.js";
 import { Core } from "./core.js";
 import { LiveView } from "./live-view.js";
@@ -63,14 +64,22 @@ export class ChatClient {
    *   storage here.
    */
   static async open({ server, user, token, sharesPresence = false, store = null }) {
-    const address = URL.parse(String(server), globalThis.location?.href);
+    // Without a scheme, chat.example.org would be a file beside the page.
+    const isAddress = /^(https?:|[./])/i.test(String(server));
+    const address = isAddress ? URL.parse(String(server), globalThis.location?.href) : null;
     if (address === null || !["http:", "https:"].includes(address.protocol)) {
-      throw ScrollbackError.invalidParameter("server", "must be an http or https URL");
+      throw ScrollbackError.invalidParameter(
+        "server",
+        "must be an http or https URL, such as https://chat.example.org",
+      );
+    }
+    if (typeof token !== "string" && typeof token !== "function") {
+      throw ScrollbackError.invalidParameter("token", "must be a text, or a function that returns one");
     }
     // One server has one form, and so one store.
     if (!address.pathname.endsWith("/")) address.pathname += "/";
     address.search = address.hash = "";
-    const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => await token();
+    const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => textOf(await token());
     const options = { server: address, user: userID(user), token: provider, sharesPresence, store };
     return new ChatClient(await Core.open(options));
   }
@@ -141,9 +150,12 @@ export class ChatClient {
     await Store.delete(this.#core.owner);
   }
 
-  /** Returns the number of messages and changes that the server has not acknowledged. */
+  /**
+   * Returns the number of messages and changes that the server has not acknowledged. Messages that it refused count
+   * until they are cancelled, and changes that it refused do not.
+   */
   unsentCount() {
-    return this.#core.store.read(outboxCount, ["outbox"]);
+    return this.#core.store.read(unsentCount, ["outbox"]);
   }
 
   // Conversations
@@ -191,9 +203,17 @@ export class ChatClient {
    * @returns {Promise<Conversation>}
    */
   async createGroup(settings) {
+    if (settings?.members !== undefined && !Array.isArray(settings.members)) {
+      throw ScrollbackError.invalidParameter("members", "must be an array of IDs of users");
+    }
     const id = ConversationID.newGroup(crypto.getRandomValues(new Uint8Array(16)));
     const operation = newMessageID(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
-    await this.#core.queue(id, operation, { type: "putConversation", operation, exists: false, settings });
+    await this.#core.queue(id, operation, {
+      type: "putConversation",
+      operation,
+      exists: false,
+      settings: plainJSON(settings ?? {}),
+    });
     return new Conversation(this.#core, id);
   }
 
@@ -242,6 +262,7 @@ export class ChatClient {
    * @returns {Promise<ReadonlyMap<string, UserProfile>>}
    */
   async profiles(users, { signal } = {}) {
+    checkUsers(users);
     if (users.length > maximumUsers) {
       throw ScrollbackError.invalidParameter("users", "must name at most 100 users", maximumUsers);
     }
@@ -268,8 +289,10 @@ export class ChatClient {
    * @returns {() => void} A function that ends it.
    */
   watchPresence(users) {
-    this.#core.watchPresence(users);
-    return () => this.#core.unwatchPresence(users);
+    checkUsers(users);
+    const watched = [...users];
+    this.#core.watchPresence(watched);
+    return () => this.#core.unwatchPresence(watched);
   }
 
   /**
@@ -319,4 +342,20 @@ export class ChatClient {
     }
     return this.#core.request(request, options);
   }
+}
+
+/**
+ * Returns a token that the app's function returned.
+ *
+ * @param {unknown} token
+ */
+function textOf(token) {
+  if (typeof token === "string") return token;
+  throw ScrollbackError.invalidParameter("token", `must be a function that returns a text, and not ${typeof token}`);
+}
+
+/** @param {unknown} users */
+function checkUsers(users) {
+  if (Array.isArray(users)) return;
+  throw ScrollbackError.invalidParameter("users", "must be an array of IDs of users");
 }

@@ -12,7 +12,7 @@ import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
 import { recent } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
 import { applySetting, markRead, removeRecent } from "../store/settings.js";
-import { encodeJSON } from "../wire/json.js";
+import { encodeJSON, plainJSON } from "../wire/json.js";
 import { LiveView } from "./live-view.js";
 import { editedAttributes } from "./pending-changes.js";
 import { prepareFile } from "./files.js";
@@ -112,6 +112,7 @@ export class Conversation {
    * @returns {Timeline}
    */
   timeline({ at = "latest", window = 200 } = {}) {
+    checkPoint(at, "at");
     if (!(window >= 2)) throw ScrollbackError.invalidParameter("window", "must be at least 2");
     return new Timeline(this, at, window);
   }
@@ -162,16 +163,16 @@ export class Conversation {
    *   browser can't store it.
    */
   async send(content, attributes = {}) {
-    return await this.#send(typeof content === "string" ? MessageContent.text(content) : content, attributes);
+    return await this.#send(content, attributes);
   }
 
   /**
-   * @param {MessageContent} content
-   * @param {MessageAttributes} attributes
+   * @param {string | MessageContent} given
+   * @param {MessageAttributes} givenAttributes
    * @param {Omit<QueuedFile, "message"> | null} [file]
    */
-  async #send(content, attributes, file = null) {
-    checkContent(content, attributes);
+  async #send(given, givenAttributes, file = null) {
+    const { content, attributes } = checked(given, givenAttributes);
     const id = newID();
     const submission = { id, content, attributes };
     let isDraft = false;
@@ -221,14 +222,13 @@ export class Conversation {
    *   browser can't store it. The server can refuse it: the handle then has the state `failed`.
    */
   async schedule(content, sendAt, attributes = {}, { replacing } = {}) {
-    const message = typeof content === "string" ? MessageContent.text(content) : content;
-    checkContent(message, attributes);
+    const message = checked(content, attributes);
     if (!(sendAt instanceof Date) || Number.isNaN(sendAt.getTime())) {
       throw ScrollbackError.invalidParameter("sendAt", "must be a valid Date");
     }
     // The outbox keeps one request for each ID, and this one may replace a message that is still queued.
     const operation = newID();
-    const submission = { id: replacing ?? operation, content: message, attributes };
+    const submission = { id: replacing ?? operation, ...message };
     // The server recognizes a retry by another ID than that of the message, which it knows if it was cancelled.
     return await this.#queue(operation, { type: "schedule", submission, sendAt, operation: newID() }, submission.id);
   }
@@ -239,6 +239,7 @@ export class Conversation {
    * @param {string} id
    */
   sendHandle(id) {
+    checkID(id);
     return new SendHandle(this.core, this.id, id);
   }
 
@@ -255,10 +256,10 @@ export class Conversation {
    * @returns {Promise<SendHandle>}
    */
   async edit(id, content, changes = {}) {
+    checkID(id);
     const { core } = this;
-    const message = typeof content === "string" ? MessageContent.text(content) : content;
-    checkContent(message, editedAttributes({}, { content: message, ...changes }));
-    const edit = { content: message, ...changes };
+    const { content: message } = checked(content, editedAttributes({}, changes));
+    const edit = { ...plainJSON(changes), content: message };
     const isReplaced = await core.store.write((transaction) =>
       replaceUnsent(transaction, id, (submission) => {
         if (submission.content.type !== message.type) {
@@ -296,17 +297,19 @@ export class Conversation {
    * @returns {Promise<SendHandle>}
    */
   async delete(ids, { for: audience = "everyone" } = {}) {
+    if (!Array.isArray(ids)) throw ScrollbackError.invalidParameter("ids", "must be an array of message IDs");
     const [first] = ids;
     if (first === undefined || ids.length > standardLimits.pageSize) {
       throw ScrollbackError.invalidParameter("ids", "must contain 1...100 message IDs", 100);
     }
+    for (const id of ids) checkID(id, "ids");
     if (audience === "everyone" && ids.length === 1 && await this.#cancelUnsent(first)) return this.sendHandle(first);
     // If the browser can't load the module, the server's event hides the messages.
     const remote = audience === "me" ? await this.core.remote().catch(() => null) : null;
     const hide = async (/** @type {Transaction} */ transaction) => {
       if (remote) await this.#hide(transaction, ids, remote.apply);
     };
-    return await this.#queue(newID(), { type: "delete", messages: ids, audience }, first, hide);
+    return await this.#queue(newID(), { type: "delete", messages: [...ids], audience }, first, hide);
   }
 
   /**
@@ -401,6 +404,7 @@ export class Conversation {
    * @returns {Promise<SendHandle>}
    */
   async addAction(id, type, value) {
+    checkID(id);
     checkAction(type, value);
     const operation = newID();
     return await this.#queue(operation, { type: "addAction", message: id, operation, action: type, value }, id);
@@ -415,6 +419,7 @@ export class Conversation {
    * @returns {Promise<SendHandle>}
    */
   async removeAction(id, type, value) {
+    checkID(id);
     checkAction(type, value);
     const operation = newID();
     return await this.#queue(operation, { type: "removeAction", message: id, operation, action: type, value }, id);
@@ -437,8 +442,11 @@ export class Conversation {
    *
    * @param {string} text
    * @param {{replyTo?: string | null}} [options]
+   * @throws {ScrollbackError} `too-large` above 128 KiB of JSON.
    */
   async setDraft(text, { replyTo = null } = {}) {
+    if (typeof text !== "string") throw ScrollbackError.invalidParameter("text", "must be a text");
+    checkSize("draft", { text, replyTo }, standardLimits.contentBytes);
     const isChanged = await this.core.store.write(
       (transaction) => saveDraft(transaction, this.id, { text, replyTo }),
       { stores: ["drafts"] },
@@ -508,6 +516,8 @@ export class Conversation {
    *   if the conversation is not.
    */
   async markThreadRead(id, { upTo } = {}) {
+    checkID(id);
+    if (upTo !== undefined) checkID(upTo, "upTo");
     const { seq, epoch } = await this.core.readConversation(this.id, async ({ log }, transaction) => {
       if (!log) {
         throw new ScrollbackError("unknown-conversation", "The conversation is not stored in this browser yet.");
@@ -520,8 +530,9 @@ export class Conversation {
   }
 
   /** @param {ThreadChange} change */
-  #changeThread(change) {
-    return this.#queue(newID(), { type: "changeThread", ...change }, change.thread);
+  async #changeThread(change) {
+    checkID(change.thread);
+    return await this.#queue(newID(), { type: "changeThread", ...change }, change.thread);
   }
 
   // The user's own state
@@ -534,6 +545,7 @@ export class Conversation {
    *   room, which has no read state.
    */
   async markRead(id) {
+    if (id !== undefined) checkID(id);
     this.#checkHasRecents();
     const { core } = this;
     const isChanged = await core.store.write(async (transaction) => {
@@ -614,6 +626,7 @@ export class Conversation {
    *   can't be reached, the page has the stored messages and `remoteError`.
    */
   async history({ signal, ...query } = {}) {
+    for (const name of /** @type {const} */ (["before", "after", "around"])) checkPoint(query[name], name);
     const isFiltered = filters.some((name) => query[name] !== undefined);
     if (isFiltered || query.cursor !== undefined) return await this.#remoteHistory(query, signal);
     const { hasRecents } = ConversationID.traits(this.id);
@@ -755,7 +768,12 @@ export class Conversation {
    */
   async update(settings) {
     const operation = newID();
-    const request = /** @type {const} */ ({ type: "putConversation", operation, exists: true, settings });
+    const request = /** @type {const} */ ({
+      type: "putConversation",
+      operation,
+      exists: true,
+      settings: plainJSON(settings ?? {}),
+    });
     return await this.#queue(operation, request, operation);
   }
 
@@ -774,8 +792,55 @@ const unknownMessage = (id, parameter) =>
   new ScrollbackError("unknown-message", `Message ${id} is not stored in this browser.`, { parameter });
 
 /**
- * Checks a message as the server does.
+ * Checks the ID of a message, for which apps can mistake the message.
  *
+ * @param {unknown} id
+ * @param {string} [parameter]
+ */
+function checkID(id, parameter = "id") {
+  if (typeof id === "string") return;
+  throw ScrollbackError.invalidParameter(parameter, "must be the ID of a message, a text");
+}
+
+/**
+ * @param {unknown} point
+ * @param {string} parameter
+ */
+function checkPoint(point, parameter) {
+  if (point === undefined || point === null || ["latest", "earliest", "firstUnread"].includes(String(point))) return;
+  if (point instanceof Date ? !Number.isNaN(point.getTime()) : isPosition(point)) return;
+  const reason = 'must be "latest", "earliest", "firstUnread", a valid Date, { id }, { seq } or { timetoken }';
+  throw ScrollbackError.invalidParameter(parameter, reason);
+}
+
+/** @param {unknown} point */
+const isPosition = (point) =>
+  typeof point === "object" && point !== null && ["id", "seq", "timetoken"].some((name) => name in point);
+
+/** What no content is. */
+const invalid = { type: undefined, json: undefined };
+
+/**
+ * Checks a message as the server does, and returns it without anything that JSON does not have.
+ *
+ * @param {string | MessageContent} given
+ * @param {MessageAttributes} givenAttributes
+ */
+function checked(given, givenAttributes) {
+  const { type, json } = typeof given === "string" ? MessageContent.text(given) : given ?? invalid;
+  if (typeof type !== "string" || typeof json !== "object" || json === null) {
+    throw ScrollbackError.invalidParameter("content", "must be a text, or a MessageContent with an object");
+  }
+  if (typeof givenAttributes !== "object" || givenAttributes === null) {
+    throw ScrollbackError.invalidParameter("attributes", "must be an object");
+  }
+  const content = new MessageContent(type, plainJSON(json));
+  const attributes = plainJSON(givenAttributes);
+  checkContent(content, attributes);
+  return { content, attributes };
+}
+
+/**
  * @param {MessageContent} content
  * @param {MessageAttributes} attributes
  */
@@ -793,7 +858,12 @@ function checkContent(content, attributes) {
  * @param {number} limit
  */
 function checkSize(name, value, limit) {
-  const size = utf8Length(encodeJSON(value));
+  const text = encodeJSON(value);
+  // JSON escapes only halves of surrogate pairs, which the server refuses. Cutting a text can leave one.
+  if (/(^|[^\\])(\\\\)*\\ud[89a-f]/.test(text)) {
+    throw ScrollbackError.invalidParameter(name, "must be valid Unicode, without a half of a surrogate pair");
+  }
+  const size = utf8Length(text);
   if (size <= limit) return;
   const message = `${name} must be at most ${limit} bytes of JSON but has ${size}`;
   throw new ScrollbackError("too-large", message, { parameter: name, limit });
@@ -805,7 +875,7 @@ function checkSize(name, value, limit) {
  */
 function checkAction(type, value) {
   for (const [name, text, limit] of /** @type {const} */ ([["type", type, 64], ["value", value, 128]])) {
-    const size = utf8Length(text);
+    const size = typeof text === "string" ? utf8Length(text) : 0;
     if (size < 1 || size > limit) {
       throw ScrollbackError.invalidParameter(name, `must be 1...${limit} bytes of UTF-8`, limit);
     }

@@ -648,8 +648,9 @@ export class Core {
    * @throws {ScrollbackError} The server's error; `unreachable` without a connection; `timeout`. If the signal aborts,
    *   its reason.
    */
-  request(request, { signal, timeout = 20_000 } = {}) {
-    return abortable(this.tabs.call({ type: "request", request, timeout }), signal);
+  async request(request, { signal, timeout = 20_000 } = {}) {
+    signal?.throwIfAborted();
+    return await abortable(this.tabs.call({ type: "request", request, timeout }), signal);
   }
 
   /**
@@ -783,7 +784,11 @@ function restoredEvent(event) {
  */
 export async function abortable(promise, signal) {
   if (!signal) return promise;
-  signal.throwIfAborted();
+  if (signal.aborted) {
+    // The error of the promise, which nothing waits for, must not be reported as unhandled.
+    promise.catch(() => {});
+    throw signal.reason;
+  }
   return await new Promise((resolve, reject) => {
     const aborted = () => reject(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });

@@ -380,6 +380,8 @@ export class Driver {
       token = await this.core.token();
     } catch (cause) {
       error = asScrollbackError(cause, "unreachable", "The app's token provider failed.");
+      // The connection only shows that it waits for the next attempt.
+      console.warn("Scrollback: the app's function for tokens failed.", cause);
     }
     this.core.mailbox.post({ type: "token", generation, token, error });
   }

@@ -12,19 +12,23 @@ const maximumName = 255;
 /**
  * Returns the content of a message that shows a file, and the file to queue with the message.
  *
+ * The content leaves out the file's type. Browsers take it from the name, and the server, which takes it from the
+ * bytes, would refuse another one: a JSON file is `application/json` for a browser and `text/plain` for the server.
+ *
  * @param {Blob} file A file or other bytes, which have no name.
  * @param {string} type
  * @param {Partial<Media>} properties
  * @returns {Promise<{content: MessageContent, file: Omit<QueuedFile, "message">}>}
- * @throws {ScrollbackError} `invalid-media` if the browser can't read the picture.
+ * @throws {ScrollbackError} `invalid-parameter` if the file is none. `invalid-media` if the browser can't read the
+ *   picture.
  */
 export async function prepareFile(file, type, properties) {
+  if (!(file instanceof Blob)) throw ScrollbackError.invalidParameter("file", "must be a File or a Blob");
   const name = properties.name ?? (file instanceof File ? nameOf(file) : null);
   const isPicture = type === "image" || type === "gif";
   const media = crypto.randomUUID();
   const content = MessageContent.media(type, {
     media,
-    ...file.type === "" ? {} : { mediaType: file.type },
     ...name === null ? {} : { name },
     size: file.size,
     ...isPicture ? await sizeOf(file) : {},

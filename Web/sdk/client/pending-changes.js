@@ -63,10 +63,10 @@ function withChange(message, change, user) {
  * Returns the attributes of a message after an edit.
  *
  * @param {MessageAttributes} attributes
- * @param {MessageEdit} edit
+ * @param {Omit<MessageEdit, "content">} changes
  * @returns {MessageAttributes}
  */
-export function editedAttributes(attributes, { content: _, ...changes }) {
+export function editedAttributes(attributes, changes) {
   const edited = { ...attributes };
   for (const name of /** @type {const} */ (["mentions", "metadata", "extra", "customType"])) {
     const value = changes[name];

@@ -92,7 +92,7 @@ export const ConversationID = Object.freeze({
    *   escape is not one of `%25`, `%2F` and `%3A`.
    */
   parse(text, parameter = "conversation") {
-    const colon = text.indexOf(":");
+    const colon = typeof text === "string" ? text.indexOf(":") : -1;
     if (colon < 0) throw ScrollbackError.invalidParameter(parameter, "must be KIND:NAME, for example group:swift");
     const kind = conversationKinds.find((kind) => kind === text.slice(0, colon));
     if (kind === undefined) {

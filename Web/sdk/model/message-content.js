@@ -277,7 +277,7 @@ export class MessageContent {
  * @param {number} upper
  */
 function checkLength(parameter, start, text, lower, upper) {
-  const length = utf8Length(text);
+  const length = typeof text === "string" ? utf8Length(text) : -1;
   if (length >= lower && length <= upper) return;
   throw ScrollbackError.invalidParameter(parameter, `${start} ${lower}...${upper} bytes of UTF-8`, upper);
 }

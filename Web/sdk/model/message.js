@@ -187,9 +187,15 @@ export class Message {
  *
  * @param {Mentions} mentions
  * @returns {Mentions}
- * @throws {ScrollbackError} `invalid-parameter` if the mentions are empty or the list is too long.
+ * @throws {ScrollbackError} `invalid-parameter` if the mentions are empty or the list is missing or too long.
  */
 export function checkMentions(mentions) {
+  if (!Array.isArray(mentions.users)) {
+    throw ScrollbackError.invalidParameter(
+      "mentions",
+      "must have the members everyone, a Boolean, and users, an array",
+    );
+  }
   if (!mentions.everyone && mentions.users.length === 0) {
     throw ScrollbackError.invalidParameter("mentions", "must name at least one user, or everyone");
   }

@@ -62,6 +62,7 @@ export function identifier(text, parameter = "identifier") {
 
 /** @param {string} text */
 function identifierFault(text) {
+  if (typeof text !== "string") return "must be a text";
   if (text === "") return "must not be empty";
   const bytes = utf8Length(text);
   if (bytes > maximumIdentifierBytes) {

@@ -123,6 +123,18 @@ export async function outboxItems(transaction) {
 export const outboxCount = (transaction) => transaction.count("outbox");
 
 /**
+ * Returns the number of messages and changes that the user would lose with the store. Changes that the server refused
+ * have no effect, and no screen shows them.
+ *
+ * @param {Transaction} transaction
+ */
+export async function unsentCount(transaction) {
+  /** @type {OutboxRow[]} */
+  const rows = await transaction.allOf("outbox", "ordinal");
+  return rows.filter(({ request, state }) => state.type !== "failed" || !isMessageChange(request)).length;
+}
+
+/**
  * @param {Transaction} transaction
  * @param {string} id
  * @returns {Promise<OutboxItem | null>}

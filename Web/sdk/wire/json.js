@@ -43,3 +43,15 @@ export function encodeJSON(value) {
         : value,
   );
 }
+
+/**
+ * Returns a value as the server and other devices receive it.
+ *
+ * IndexedDB can't store everything that JSON leaves out, and neither the proxies with which frameworks such as Vue
+ * observe objects.
+ *
+ * @template Value
+ * @param {Value} value
+ * @returns {Value}
+ */
+export const plainJSON = (value) => /** @type {Value} */ (parseJSON(encodeJSON(value)));
