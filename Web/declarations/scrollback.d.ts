@@ -7614,6 +7614,12 @@ declare module "scrollback/client/core" {
          * @param {unknown} error
          */
         storageFailed(error: unknown): void;
+        /**
+         * Closes the client after the browser closed its store, so that another tab can lead.
+         *
+         * @param {ScrollbackError} error
+         */
+        storageClosed(error: ScrollbackError): Promise<void>;
         /** @param {ClientEvent[]} events */
         notify(...events: ClientEvent[]): void;
         /**

@@ -216,3 +216,18 @@ test("A request whose signal has aborted is not sent, and leaves no unhandled er
   await assert.rejects(abortable(lost, AbortSignal.abort()), { name: "AbortError" });
   await core.close();
 });
+
+test("A client whose store the browser closed lets another tab lead", async () => {
+  const loop = new Loop();
+  new Loads(loop.load);
+  const [leading, other] = [client("closed"), client("closed")];
+  await until(() => leading.connection.value.state === "online");
+  const { error } = console;
+  console.error = () => {};
+  const lost = new ScrollbackError("local-storage", "Another tab replaced the storage. Reload this page.");
+  await leading.storageClosed(lost);
+  console.error = error;
+  assert.deepEqual([leading.storage.value.error, leading.connection.value.state], [lost, "idle"]);
+  await until(() => other.tabs.isLeader);
+  await other.close();
+});

@@ -534,6 +534,22 @@ def test_signing_out_deletes_the_data_and_refuses_while_messages_are_unsent(worl
     assert alice.run("() => localStorage.length") == 0
 
 
+def test_signing_out_in_one_tab_closes_the_client_of_another_and_lets_the_user_sign_in_again(world):
+    crew(world)
+    first = world.tab("alice")
+    first.online()
+    second = world.tab("alice", first.profile)
+    second.online()
+    second.run("() => test.client.signOut()")
+    first.until("the client is closed", lambda: first.connection == "idle")
+    assert first.run("() => test.client.storage.value.error.code") == "local-storage"
+    # The closed client must not keep the new one from the connection.
+    second.run("([user, token]) => test.open(user, token)", "alice", second.token)
+    second.send(CREW, "signed in again")
+    second.until("everything is sent", lambda: second.unsent() == 0)
+    assert stored_texts(world) == ["signed in again"]
+
+
 def test_no_token_and_no_text_is_in_the_storage_of_the_marker(world):
     crew(world)
     alice = world.tab("alice")

@@ -140,7 +140,7 @@ export class Core {
     /** @type {Core | null} */
     let core = null;
     const [{ store, device, loss }, isPersistent = false] = await Promise.all([
-      Store.open(ownerOf(options), (error) => core?.storageFailed(error)),
+      Store.open(ownerOf(options), (error) => core?.storageClosed(error)),
       globalThis.navigator?.storage?.persisted?.(),
     ]);
     core = new Core(options, store, device, { loss, error: null, isPersistent });
@@ -519,6 +519,16 @@ export class Core {
     if (failure.code === "closed") return;
     console.error("Scrollback:", failure, failure.cause ?? "");
     this.storage.set({ ...this.storage.value, error: failure });
+  }
+
+  /**
+   * Closes the client after the browser closed its store, so that another tab can lead.
+   *
+   * @param {ScrollbackError} error
+   */
+  async storageClosed(error) {
+    this.storageFailed(error);
+    await this.close();
   }
 
   #storageWorks() {
