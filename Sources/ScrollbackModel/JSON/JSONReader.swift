@@ -256,7 +256,8 @@ package struct JSONReader {
     }
 
     private func syntax(_ expected: String) -> ChatError {
-        ChatError(.malformed, "The text is not JSON: expected \(expected) at byte \(index).")
+        if bytes.isEmpty { return ChatError(.malformed, "The text is empty. JSON is required, at least {}.") }
+        return ChatError(.malformed, "The text is not JSON: expected \(expected) at byte \(index).")
     }
 
     private mutating func literal(_ word: StaticString) throws(ChatError) {

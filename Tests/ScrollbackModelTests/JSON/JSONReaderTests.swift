@@ -55,6 +55,12 @@ struct JSONReaderTests {
         #expect(error?.message == "The text is not valid UTF-8.")
     }
 
+    @Test("The error of an empty text says that it is empty")
+    func empty() {
+        let error = #expect(throws: ChatError.self) { try RawJSON("") }
+        #expect(error?.message == "The text is empty. JSON is required, at least {}.")
+    }
+
     @Test("A byte order mark is not white space")
     func byteOrderMark() throws {
         var reader = try JSONReader([0xEF, 0xBB, 0xBF, 0x7B, 0x7D])
