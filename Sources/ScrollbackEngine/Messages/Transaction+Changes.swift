@@ -148,7 +148,8 @@ extension Access {
     /// - Parameter caller: The reader, with the rights of their token.
     /// - Throws: `forbidden`.
     func checkMayEdit(_ message: MessageRow, by caller: Caller, permissions: Permissions) throws(ChatError) {
-        try check(.editOwn, orForOthers: .editOthers, message, by: caller, permissions, to: "edit this message")
+        let act = message.sender == caller.user ? "edit this message" : "edit messages of other users"
+        try check(.editOwn, orForOthers: .editOthers, message, by: caller, permissions, to: act)
     }
 
     /// Checks that the reader may delete a message, as its sender or by their role.

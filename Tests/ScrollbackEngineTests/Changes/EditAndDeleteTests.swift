@@ -119,7 +119,9 @@ struct EditAndDeleteTests {
         #expect(try harness.engine.message(root.id, in: room, by: bob).replies?.count == 1)
         try harness.react("+1", to: root.id, in: room, by: bob)
         #expect(try harness.edit(root.id, in: room, "edited", by: alice).text == "edited")
-        #expect(refusal { try harness.edit(root.id, in: room, "bob was here", by: bob) }?.code == .forbidden)
+        let refused = refusal { try harness.edit(root.id, in: room, "bob was here", by: bob) }
+        #expect(refused?.code == .forbidden)
+        #expect(refused?.message == "In room:lobby, only administrators can edit messages of other users.")
         #expect(refusal { try harness.delete(root.id, in: room, by: bob) }?.code == .forbidden)
         #expect(try harness.delete(root.id, in: room, by: alice).isDeleted)
         #expect(refusal { try harness.hide([reply.id], in: room, by: "bob") }?.code == .notMember)
