@@ -7460,7 +7460,9 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again. If it
+     *   is `local-storage`, the client was closed because another tab or the browser deleted or replaced its store: open
+     *   another client.
      *
      * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
      *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -7545,8 +7547,12 @@ declare module "scrollback/client/core" {
         get owner(): import("scrollback/store/store").StoreOwner;
         get sharesPresence(): boolean;
         token(): Promise<string>;
-        /** Ends this tab's part in the client. */
-        close(): Promise<void>;
+        /**
+         * Ends this tab's part in the client.
+         *
+         * @param {ConnectionState} [state] The last state of the connection.
+         */
+        close(state?: ConnectionState | undefined): Promise<void>;
         /**
          * Returns the modules that only a connection needs. Every tab loads them as soon as it has opened its store.
          *
@@ -7755,7 +7761,9 @@ declare module "scrollback/client/core" {
      * - `online`: the server answers
      * - `waiting`: the client connects again at `until`
      * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
-     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
+     *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again. If it
+     *   is `local-storage`, the client was closed because another tab or the browser deleted or replaced its store: open
+     *   another client.
      */
     export type ConnectionState = {
         state: "idle" | "connecting" | "online";

@@ -541,8 +541,8 @@ def test_signing_out_in_one_tab_closes_the_client_of_another_and_lets_the_user_s
     second = world.tab("alice", first.profile)
     second.online()
     second.run("() => test.client.signOut()")
-    first.until("the client is closed", lambda: first.connection == "idle")
-    assert first.run("() => test.client.storage.value.error.code") == "local-storage"
+    first.until("the client is closed", lambda: first.connection == "rejected")
+    assert first.run("() => test.connection.error.code") == "local-storage"
     # The closed client must not keep the new one from the connection.
     second.run("([user, token]) => test.open(user, token)", "alice", second.token)
     second.send(CREW, "signed in again")

@@ -26,10 +26,16 @@ export class ConnectionBar extends HTMLElement {
     this.replaceChildren(...this.#storage(), ...this.#connection());
   }
 
+  /** Whether the client was closed, because another tab deleted or replaced its store. */
+  get #isClosed() {
+    const connection = this.#client.connection.value;
+    return connection.state === "rejected" && connection.error.code === "local-storage";
+  }
+
   #storage() {
     const { loss, error } = this.#client.storage.value;
     const texts = [];
-    if (error) texts.push(`${t("storageFailed")} ${errorText(error)}`);
+    if (error && !this.#isClosed) texts.push(`${t("storageFailed")} ${errorText(error)}`);
     if (loss) {
       texts.push(loss.unsent === 0 ? t("storageLost") : plural("storageLostOne", "storageLostOther", loss.unsent));
     }
@@ -38,8 +44,9 @@ export class ConnectionBar extends HTMLElement {
 
   #connection() {
     const connection = this.#client.connection.value;
-    // Only another page can load a part of the SDK that could not be loaded.
-    const mustReload = connection.state === "rejected" && connection.error.code === "unreachable";
+    // Only another page can load a part of the SDK that could not be loaded, or open a store that another tab deleted.
+    const mustReload = connection.state === "rejected" &&
+      ["unreachable", "local-storage"].includes(connection.error.code);
     const retry = (/** @type {string} */ label) =>
       element(
         "button",
@@ -57,7 +64,15 @@ export class ConnectionBar extends HTMLElement {
         return [element("p", {}, t("disconnected"))];
       case "rejected":
         return [
-          element("p", { class: "error" }, t("rejected"), " ", errorText(connection.error), " ", retry(t("tryNow"))),
+          this.#isClosed ? element("p", { class: "error" }, t("storageClosed"), " ", retry(t("tryNow"))) : element(
+            "p",
+            { class: "error" },
+            t("rejected"),
+            " ",
+            errorText(connection.error),
+            " ",
+            retry(t("tryNow")),
+          ),
         ];
     }
   }

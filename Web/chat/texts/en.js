@@ -124,6 +124,7 @@ export const en = {
   signOut: "Sign out and delete the data in this browser",
   signOutUnsent: "{count} messages or changes were not sent. Sign out and lose them?",
   start: "Start",
+  storageClosed: "Another tab or the browser deleted or replaced the data of this page. Load the page again.",
   storageFailed: "The browser's storage failed.",
   storageLost: "The browser deleted the stored messages. They are loaded again.",
   storageLostOne: "The browser deleted the stored messages. {count} message or change was not sent and is lost.",

@@ -123,6 +123,7 @@ export const zh = {
   signOut: "退出登录并删除此浏览器中的数据",
   signOutUnsent: "有 {count} 条消息或更改尚未发送。要退出并丢弃它们吗？",
   start: "开始",
+  storageClosed: "另一个标签页或浏览器删除或替换了此页面的数据。请重新加载页面。",
   storageFailed: "浏览器存储出错。",
   storageLost: "浏览器删除了已存储的消息，正在重新加载。",
   storageLostOne: "浏览器删除了已存储的消息。{count} 条未发送的消息或更改已丢失。",

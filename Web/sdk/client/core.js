@@ -33,7 +33,9 @@ import { Tabs } from "./tabs.js";
  * - `online`: the server answers
  * - `waiting`: the client connects again at `until`
  * - `rejected`: the server rejected the client, which does not connect again before `connect()`. If the error is
- *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again.
+ *   `unreachable`, the browser does not load a part of the SDK although the server answers: load the page again. If it
+ *   is `local-storage`, the client was closed because another tab or the browser deleted or replaced its store: open
+ *   another client.
  *
  * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
  *   | {state: "rejected", error: ScrollbackError}} ConnectionState
@@ -192,8 +194,12 @@ export class Core {
     return this.#options.token();
   }
 
-  /** Ends this tab's part in the client. */
-  async close() {
+  /**
+   * Ends this tab's part in the client.
+   *
+   * @param {ConnectionState} [state] The last state of the connection.
+   */
+  async close(state = { state: "idle" }) {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#page.abort();
@@ -203,7 +209,7 @@ export class Core {
     await this.#loop;
     this.tabs.close();
     this.store.close();
-    this.connection.set({ state: "idle" });
+    this.connection.set(state);
     const sources = [
       this.connection,
       this.storage,
@@ -528,7 +534,7 @@ export class Core {
    */
   async storageClosed(error) {
     this.storageFailed(error);
-    await this.close();
+    await this.close({ state: "rejected", error });
   }
 
   #storageWorks() {
