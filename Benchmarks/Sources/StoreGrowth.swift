@@ -11,6 +11,8 @@ struct StoreGrowth: AsyncParsableCommand {
     @Option(help: "The number of messages at the end, at least 1,000. A step has ten times those of the step before.")
     var messages = 10_000_000
     @Option(help: "The duration of the pages and of the sends at each step, in seconds.") var duration = 4.0
+    @Option(help: "A data directory that is kept. Another run with it continues after the messages that it has.")
+    var data: String?
 
     func validate() throws {
         guard messages >= 1000, duration > 0 else {
@@ -21,11 +23,9 @@ struct StoreGrowth: AsyncParsableCommand {
     func run() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let data = folder.url.appending(path: "data")
-        var existing = 0
+        let data = self.data.map { URL(filePath: $0) } ?? folder.url.appending(path: "data")
         for step in sequence(first: 1000, next: { $0 < messages ? min($0 * 10, messages) : nil }) {
-            try addMessages(to: data, from: existing, to: step)
-            existing = step
+            guard try addMessages(to: data, upTo: step) else { continue }
             try await measureServer(on: data, step)
         }
         let verify = try seconds { try ServerProcess.run(["verify", data.path]) }
@@ -36,20 +36,24 @@ struct StoreGrowth: AsyncParsableCommand {
             String(format: "verify %.1f s  backup %.1f s, %.0f MB", verify, backup, try megabytes(of: copy)))
     }
 
-    private func addMessages(to data: URL, from existing: Int, to count: Int) throws {
+    /// - Returns: Whether the store had at most this number of messages.
+    private func addMessages(to data: URL, upTo count: Int) throws -> Bool {
         let store = try SQLiteStore(directory: data)
+        defer { try? store.close() }
+        let existing = Int(try store.read { try $0.conversation(.group("deep"))?.head ?? 0 })
+        guard existing < count else { return existing == count }
         var words = SplitMix64(seed: UInt64(count))
         let duration = try seconds {
             try fill(
                 store, from: existing, messages: count, group: "deep", sender: "alice",
                 text: { _ in Self.text(&words) })
         }
-        try store.close()
         report(
             "\(count) messages",
             String(
                 format: "imported at %.0f/s  store %.1f MB", Double(count - existing) / duration,
                 try megabytes(of: data)))
+        return true
     }
 
     /// Returns a text of about 290 bytes, whose words are as unequally frequent as those of a language.

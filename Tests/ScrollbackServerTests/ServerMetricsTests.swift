@@ -106,6 +106,9 @@ struct ServerMetricsTests {
         # HELP scrollback_media_sent_bytes_total Bytes of media sent.
         # TYPE scrollback_media_sent_bytes_total counter
         scrollback_media_sent_bytes_total 5000000000
+        # HELP scrollback_writer_pauses_total Pauses of uploads and pushes because the writer was busy.
+        # TYPE scrollback_writer_pauses_total counter
+        scrollback_writer_pauses_total 0
         # HELP scrollback_upload_waits_total Parts of uploads after which their user had to wait.
         # TYPE scrollback_upload_waits_total counter
         scrollback_upload_waits_total 0

@@ -6,9 +6,6 @@ import Synchronization
 package actor Transfer {
     /// The number of received bytes after which they are made durable; at most this many are sent again after a crash.
     private static let step: Int64 = 8 << 20
-    /// The load of the message writer above which file transfers pause, and the length of the pause.
-    private static let busy = 0.7
-    private static let pause = Duration.milliseconds(250)
     /// The number of first bytes that are kept to detect invalid files early.
     private static let beginning = 256 << 10
 
@@ -81,8 +78,7 @@ package actor Transfer {
             try await save()
         }
         await engine.uploadPace.wait(for: bytes.count, of: owner, clock: engine.clock)
-        // Messages have priority, so transfers slow down while the writer is busy.
-        if engine.commits.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
+        await engine.commits.giveWay()
     }
 
     private func checkQuota(for size: Int64) async throws(ChatError) {

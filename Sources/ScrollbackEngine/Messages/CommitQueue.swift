@@ -108,6 +108,8 @@ package final class CommitQueue: Sendable {
 
     /// The fraction of time during which the writer is busy.
     package let load = LoadMeter()
+    /// How often other work has paused because the writer was busy, since the start.
+    package let pauses = Atomic<Int>(0)
 
     /// The number of waiting writes.
     package var depth: Int { state.withLock { $0.waiting.count } }

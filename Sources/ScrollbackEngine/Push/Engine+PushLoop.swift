@@ -26,6 +26,7 @@ extension Engine {
                     pending: store.conversationsWithPushes(after:limit:))
             }
         } step: { [self] lane in
+            await commits.giveWay()
             do {
                 switch lane {
                 case .conversation(let conversation): try await sendNextPage(conversation, settings.push, over: gateway)

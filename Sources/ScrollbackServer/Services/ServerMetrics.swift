@@ -108,6 +108,9 @@ final class ServerMetrics: Sendable {
         new.counter("scrollback_media_sent_bytes_total", "Bytes of media sent.") {
             $0.mediaCounts.sentBytes.load(ordering: .relaxed)
         }
+        new.counter("scrollback_writer_pauses_total", "Pauses of uploads and pushes because the writer was busy.") {
+            $0.commits.pauses.load(ordering: .relaxed)
+        }
         new.counter("scrollback_upload_waits_total", "Parts of uploads after which their user had to wait.") {
             $0.uploadPace.waits
         }

@@ -30,6 +30,27 @@ struct PushQueueTests {
         #expect(services.pushed.map(\.badge) == [10, 10])
     }
 
+    @Test("Pushes pause while the writer of messages is busy, and go out nevertheless")
+    func pauses() async throws {
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        let load = harness.engine.commits.load
+        let work = Task {
+            while !Task.isCancelled {
+                load.add(1_000_000_000)
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        defer { work.cancel() }
+        try #require(try await eventually { load.share == 1 })
+        for index in 1...3 {
+            try harness.send("\(index)", to: group, by: "alice")
+            try await harness.pushAll()
+        }
+        #expect(services.texts == (1...3).map { "bob: alice: \($0)" })
+        #expect(harness.engine.commits.pauses.load(ordering: .relaxed) > 0)
+    }
+
     @Test("The content of encrypted messages is not pushed, searched or filtered", .rows(230))
     func encrypted() async throws {
         let harness = try EngineHarness.pushing(services, users: ["bob"])
