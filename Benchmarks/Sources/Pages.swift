@@ -124,6 +124,7 @@ struct HTTPPage: AsyncParsableCommand {
             server.stop()
             folder.remove()
         }
+        try await server.waitUntilIdle(limit: 600)
         let token = try await Tokens(folder.url).token("alice")
         for readers in [1, 8] {
             let pages = await Self.read(server, token, messages, readers: readers, for: duration)

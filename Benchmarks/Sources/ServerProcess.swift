@@ -26,6 +26,7 @@ final class ServerProcess {
         let unlimited =
             ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
             + ["--connections-per-address", "0", "--connections-per-user", "0", "--search-seconds", "3600"]
+            + ["--upload-rate", "0"]
         self.options = (limitsUsers ? [] : unlimited) + options
         self.descriptors = descriptors
         (process, address) = try Self.start(directory, port: 0, self.options, descriptors)
