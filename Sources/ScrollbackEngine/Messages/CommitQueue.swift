@@ -1,7 +1,7 @@
 import Dispatch
 package import Foundation
 package import ScrollbackModel
-import Synchronization
+package import Synchronization
 
 /// The single writer of the store.
 ///
