@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 
