@@ -50,6 +50,29 @@ struct MessageOperationTests {
         }
     }
 
+    @Test("A request with the name that only the other transport has is refused")
+    func namesOfTheOtherTransport() throws {
+        func parameter<Request: ChatOperation>(_ request: () throws -> Request) -> String? {
+            #expect(throws: ChatError.self) { try request() }?.parameter
+        }
+        let (path, time) = (["conversation": "group:g", "user": "bob"], #""2030-01-01T00:00:00Z""#)
+        func ban(_ body: String) throws -> BanUser {
+            var json = JSONReader(body)
+            var reader = RequestReader(path: path, query: [:], body: try JSONMembers(&json), limits: .standard)
+            return try BanUser(from: &reader)
+        }
+        #expect(try ban(#"{"expiresIn":60}"#).lifetime == 60)
+        #expect(parameter { try ban(#"{"until":\#(time)}"#) } == "until")
+
+        let frame = #"{"type":"ban","ref":1,"conversation":"group:g","user":"bob""#
+        #expect(try BanUser(frame: #"\#(frame),"until":\#(time)}"#).until != nil)
+        #expect(parameter { try BanUser(frame: #"\#(frame),"expiresIn":60}"#) } == "expiresIn")
+
+        let list = #"{"type":"actions","ref":1,"conversation":"group:g""#
+        #expect(try ListActions(frame: #"\#(list),"after":"7"}"#).after == Timetoken(rawValue: 7))
+        #expect(parameter { try ListActions(frame: #"\#(list),"cursor":"7"}"#) } == "cursor")
+    }
+
     @Test("Only WebSocket requests must have an operation key")
     func operationKeys() throws {
         #expect(try http(DeleteHistory.self, query: ["all": ["true"]]).operation == nil)

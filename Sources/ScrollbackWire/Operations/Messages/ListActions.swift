@@ -28,6 +28,7 @@ package struct ListActions: ClientOperation {
     package init(from request: inout RequestReader) throws(ChatError) {
         conversation = try request.required("conversation")
         id = try request.optional("id", on: .webSocket, "Lists the actions on this message only.")
+        try request.refuse("cursor", on: .webSocket, "is for HTTP: give the cursor of the previous page as after")
         let after: Timetoken? = try request.optional("after", on: .webSocket, "The `cursor` of the previous page.")
         self.after = try request.actionCursor() ?? after
         limit = try request.pageSize()

@@ -130,8 +130,10 @@ extension RequestReader {
     }
 
     /// Refuses a parameter that similar requests have.
-    func refuse(_ name: String, _ reason: String) throws(ChatError) {
-        if try find(name, on: nil) != nil { throw .invalidParameter(name, reason) }
+    ///
+    /// - Parameter transport: The only transport whose requests don't have the parameter, or `nil` for both.
+    func refuse(_ name: String, on transport: Transport? = nil, _ reason: String) throws(ChatError) {
+        if try find(name, on: transport) != nil { throw .invalidParameter(name, reason) }
     }
 
     // MARK: Objects

@@ -37,6 +37,7 @@ package struct BanUser: ClientOperation {
         conversation = try request.required("conversation")
         user = try request.required("user")
         until = try request.optional("until", on: .webSocket, "When the ban ends. Without it the ban has no end.")
+        try request.refuse("expiresIn", on: .webSocket, "is for HTTP: give the time of the end as until")
         lifetime = try request.banLifetime()
         reason = try request.banReason()
     }
@@ -52,6 +53,8 @@ package struct BanUser: ClientOperation {
 extension RequestReader {
     /// How long a ban lasts, in seconds.
     package mutating func banLifetime() throws(ChatError) -> Double? {
+        // Otherwise the ban would have no end.
+        try refuse("until", on: .http, "is for the WebSocket: give the number of seconds as expiresIn")
         let range = 1...Ban.longestLifetime
         return try optional(
             "expiresIn", .number(range), example: "86400", on: .http,
