@@ -272,7 +272,8 @@ package struct HistoryParameters {
             guard let date = try? Date(iso8601: text, parameter: parameter) else {
                 throw .invalidParameter(
                     parameter,
-                    "must be seq:N, timetoken:N, id:UUID, an ISO 8601 time, latest, earliest or firstUnread")
+                    "must be seq:N, timetoken:N, id:UUID, latest, earliest, firstUnread, or a time with its zone, such "
+                        + "as 2026-11-21T00:00:00Z")
             }
             return .date(date)
         }

@@ -4,7 +4,9 @@ package import ScrollbackModel
 // The JSON representation of basic values: 64-bit identifiers are strings, sequence numbers and counts are numbers.
 
 extension JSONReader {
-    package mutating func conversation() throws(ChatError) -> ConversationID { try ConversationID(try string()) }
+    package mutating func conversation(_ parameter: String = "conversation") throws(ChatError) -> ConversationID {
+        try ConversationID(try string(), parameter: parameter)
+    }
     package mutating func user(_ parameter: String = "user") throws(ChatError) -> UserID {
         try UserID(try string(), parameter: parameter)
     }

@@ -10,6 +10,7 @@ final class RecordingTransport: SessionTransport {
     struct State {
         var frames: [[UInt8]] = []
         var closes: [CloseReason] = []
+        var closeTexts: [String] = []
     }
 
     private let state = Mutex(State())
@@ -27,13 +28,19 @@ final class RecordingTransport: SessionTransport {
     /// Runs a closure before the welcome is sent.
     func atVerified(_ body: @escaping @Sendable () -> Void) { onVerified.withLock { $0 = body } }
     func verified() { onVerified.withLock { $0 }?() }
-    func close(_ reason: CloseReason, _ text: String) { state.withLock { $0.closes.append(reason) } }
+    func close(_ reason: CloseReason, _ text: String) {
+        state.withLock { state in
+            state.closes.append(reason)
+            state.closeTexts.append(text)
+        }
+    }
 
     var frames: [ServerFrame] {
         get throws { try state.withLock { $0.frames }.map { try ServerFrame.decode($0) } }
     }
     var bytes: [[UInt8]] { state.withLock { $0.frames } }
     var closes: [CloseReason] { state.withLock { $0.closes } }
+    var closeTexts: [String] { state.withLock { $0.closeTexts } }
 
     func forget() { state.withLock { $0.frames = [] } }
     /// Forgets all frames except the first ones.

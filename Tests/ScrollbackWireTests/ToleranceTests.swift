@@ -417,6 +417,19 @@ struct ToleranceTests {
         #expect(
             refusal(of: Subscribe.self, #"{"type":"subscribe","ref":1,"conversations":[\#(many)]}"#)?.error.parameter
                 == "conversations")
+        for (type, list) in [
+            ("subscribe", #""conversations":["g"]"#), ("fetch", #""conversations":["g"]"#),
+            ("fetch", #""cursors":{"g":"x"}"#), ("counts", #""since":{"g":"1"}"#),
+        ] {
+            let text = #"{"type":"\#(type)","ref":1,\#(list)}"#
+            let error =
+                switch type {
+                case "subscribe": refusal(of: Subscribe.self, text)?.error
+                case "fetch": refusal(of: FetchHistory.self, text)?.error
+                default: refusal(of: CountMessages.self, text)?.error
+                }
+            #expect(list.hasPrefix("\"\(error?.parameter ?? "")\""))
+        }
         let hello = Array(#"{"type":"hello","token":"t","device":""}"#.utf8)
         #expect(Self.error { _ = try HelloFrame(hello, limits: .standard) }?.parameter == "device")
     }

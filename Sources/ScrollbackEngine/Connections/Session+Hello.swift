@@ -12,7 +12,7 @@ extension Session {
         do throws(ChatError) {
             authenticate(try HelloFrame(bytes, limits: engine.limits))
         } catch {
-            terminate(.badToken, "The first frame must be a valid hello.")
+            terminate(.badToken, "The first frame must be a valid hello: \(error.message)")
         }
     }
 

@@ -25,7 +25,7 @@ extension SearchCursor {
         let numbers = rawValue.split(separator: ".", omittingEmptySubsequences: false)
             .compactMap { UInt64($0, radix: 36) }
         guard numbers.count == 8, numbers.map({ String($0, radix: 36) }).joined(separator: ".") == rawValue else {
-            throw .invalidParameter("cursor", "must be the unchanged `next` of a previous page")
+            throw .invalidParameter("cursor", "must be an unchanged cursor from a previous page")
         }
         guard numbers[0] == Self.queryHash(query, origin) else {
             throw .invalidParameter(

@@ -54,6 +54,13 @@ struct SessionTests {
         #expect(sessions.harness.engine.hub.isEmpty)
     }
 
+    @Test("The close frame after a wrong hello names the wrong member")
+    func closeTextOfWrongHello() throws {
+        let device = SessionHarness(try harness()).connect()
+        device.receive(#"{"type":"hello","token":"alice"}"#)
+        #expect(device.transport.closeTexts == ["The first frame must be a valid hello: device is missing"])
+    }
+
     @Test(
         "An invalid token closes the connection with 4001, and an expired token with 4003",
         arguments: [("forged", CloseReason.badToken), ("old", .tokenExpired)])

@@ -69,7 +69,9 @@ extension RequestReader {
             "conversations", .array(.component("ConversationID"), count: 0...limit), example: #"["group:swift"]"#,
             description
         ) { (value) throws(ChatError) in
-            try value.list("conversations", limit: limit) { (id) throws(ChatError) in try id.conversation() }
+            try value.list("conversations", limit: limit) { (id) throws(ChatError) in
+                try id.conversation("conversations")
+            }
         }
     }
 }

@@ -90,7 +90,7 @@ package struct CountMessages: ClientOperation {
         var since: [(conversation: ConversationID, time: Timetoken)] = []
         var seen: Set<ConversationID> = []
         try reader.object { (name, time) throws(ChatError) in
-            let id = try ConversationID(name)
+            let id = try ConversationID(name, parameter: "since")
             guard seen.insert(id).inserted else {
                 throw .invalidParameter("since", "must name each conversation once: \(id) is there twice")
             }

@@ -62,7 +62,9 @@ extension FetchQuery {
             "conversations", .array(ConversationID.schema, count: 0...maximum), example: "[\(ConversationID.example)]",
             "Conversations whose pages start at the anchor."
         ) { (value) throws(ChatError) in
-            try value.list("conversations", limit: maximum) { (id) throws(ChatError) in try id.conversation() }
+            try value.list("conversations", limit: maximum) { (id) throws(ChatError) in
+                try id.conversation("conversations")
+            }
         }
         let continued = try request.omittable(
             "cursors", .map(.string()), example: "{}", "Cursors of previous pages, by conversation."
@@ -90,7 +92,8 @@ extension HistoryCursor {
         var cursors: [(id: ConversationID, cursor: HistoryCursor?)] = []
         try reader.object { (name, cursor) throws(ChatError) in
             guard cursor.nextIsString else { throw .invalidParameter("cursors", "must be strings") }
-            cursors.append((try ConversationID(name), HistoryCursor(rawValue: try cursor.string())))
+            let id = try ConversationID(name, parameter: "cursors")
+            cursors.append((id, HistoryCursor(rawValue: try cursor.string())))
         }
         return cursors
     }

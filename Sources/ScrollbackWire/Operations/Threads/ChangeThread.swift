@@ -34,7 +34,7 @@ package struct ChangeThread: ClientOperation {
         change = ThreadChange(isFollowed: isFollowed)
         if let seq { change.read = EpochPosition(seq: seq, epoch: try epoch.required("epoch")) }
         guard isFollowed != nil || seq != nil else {
-            throw .invalidParameter("followed", "is missing: give followed, seq with epoch, or all")
+            throw .invalidParameter("followed", "is missing: give followed, or seq with epoch, or all three")
         }
     }
 
