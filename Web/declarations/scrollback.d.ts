@@ -8735,7 +8735,8 @@ declare module "scrollback/client/chat-client" {
      * @property {string | URL} server The address of the server, such as `https://chat.example.org`.
      * @property {string} user The user of the tokens.
      * @property {string | (() => string | Promise<string>)} token A token, or a function that returns one. The client calls
-     *   it for each connection, so that it can return a new token after the last one expired.
+     *   it for each connection, so that it can return a new token after the last one expired. White space around a token is
+     *   ignored.
      * @property {boolean} [sharesPresence] Whether other users may see when this user is online. The default is `false`.
      * @property {string | null} [store] The name of a separate local store, which is another device of the user. By
      *   default, all clients of a user share one store.
@@ -8955,7 +8956,8 @@ declare module "scrollback/client/chat-client" {
         user: string;
         /**
          * A token, or a function that returns one. The client calls
-         * it for each connection, so that it can return a new token after the last one expired.
+         * it for each connection, so that it can return a new token after the last one expired. White space around a token is
+         * ignored.
          */
         token: string | (() => string | Promise<string>);
         /**

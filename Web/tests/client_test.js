@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { ChatClient } from "../sdk/client/chat-client.js";
 import { Conversation } from "../sdk/client/conversation.js";
+import { Core } from "../sdk/client/core.js";
 import { prepareFile } from "../sdk/client/files.js";
 import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
@@ -120,6 +121,21 @@ Deno.test("Opening a client names the argument that is missing or has a wrong ty
   const promise = /** @type {any} */ ({ ...valid, token: Promise.resolve("token") });
   await assert.rejects(ChatClient.open(promise), { code: "invalid-parameter", parameter: "token" });
   assert.throws(() => ConversationID.parse(/** @type {any} */ (undefined)), { parameter: "conversation" });
+});
+
+Deno.test("White space around a token is ignored", async () => {
+  const { open } = Core;
+  const opened = /** @type {(() => Promise<string>)[]} */ ([]);
+  Core.open = ({ token }) => {
+    opened.push(token);
+    return Promise.reject(new Error("The store is not opened."));
+  };
+  const options = { server: "https://chat.example.org", user: "alice" };
+  for (const token of [" token\n", () => "token\r\n", () => Promise.resolve("token ")]) {
+    await assert.rejects(ChatClient.open({ ...options, token }), { message: "The store is not opened." });
+  }
+  Core.open = open;
+  assert.deepEqual(await Promise.all(opened.map((token) => token())), ["token", "token", "token"]);
 });
 
 /** A conversation that stores nothing, and the requests that it queues. */

@@ -40,7 +40,8 @@ const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentio
  * @property {string | URL} server The address of the server, such as `https://chat.example.org`.
  * @property {string} user The user of the tokens.
  * @property {string | (() => string | Promise<string>)} token A token, or a function that returns one. The client calls
- *   it for each connection, so that it can return a new token after the last one expired.
+ *   it for each connection, so that it can return a new token after the last one expired. White space around a token is
+ *   ignored.
  * @property {boolean} [sharesPresence] Whether other users may see when this user is online. The default is `false`.
  * @property {string | null} [store] The name of a separate local store, which is another device of the user. By
  *   default, all clients of a user share one store.
@@ -79,7 +80,7 @@ export class ChatClient {
     // One server has one form, and so one store.
     if (!address.pathname.endsWith("/")) address.pathname += "/";
     address.search = address.hash = "";
-    const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => textOf(await token());
+    const provider = async () => textOf(typeof token === "string" ? token : await token());
     const options = { server: address, user: userID(user), token: provider, sharesPresence, store };
     return new ChatClient(await Core.open(options));
   }
@@ -345,12 +346,12 @@ export class ChatClient {
 }
 
 /**
- * Returns a token that the app's function returned.
+ * Returns a token that the app gave, without the white space around it. A backend may send a newline after a token.
  *
  * @param {unknown} token
  */
 function textOf(token) {
-  if (typeof token === "string") return token;
+  if (typeof token === "string") return token.trim();
   throw ScrollbackError.invalidParameter("token", `must be a function that returns a text, and not ${typeof token}`);
 }
 
