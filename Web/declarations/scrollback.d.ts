@@ -8910,6 +8910,7 @@ declare module "scrollback/client/chat-client" {
          * @param {{type: string} & Record<string, unknown>} request The members of the frame, without `ref`.
          * @param {{signal?: AbortSignal, timeout?: number}} [options]
          * @returns {Promise<JSONObject>}
+         * @throws {ScrollbackError} `invalid-parameter` if the request is not an object, or the server's error.
          */
         request(request: {
             type: string;

@@ -138,6 +138,15 @@ Deno.test("White space around a token is ignored", async () => {
   assert.deepEqual(await Promise.all(opened.map((token) => token())), ["token", "token", "token"]);
 });
 
+Deno.test("A request that is not an object rejects the promise", async () => {
+  const client = new ChatClient(/** @type {any} */ ({ request: () => Promise.resolve({}) }));
+  for (const request of [undefined, null, "ping", []]) {
+    const promise = client.request(/** @type {any} */ (request));
+    await assert.rejects(promise, { code: "invalid-parameter", parameter: "request" });
+  }
+  assert.deepEqual(await client.request({ type: "ping" }), {});
+});
+
 /** A conversation that stores nothing, and the requests that it queues. */
 function crew() {
   /** @type {any[]} */

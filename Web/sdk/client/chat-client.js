@@ -336,12 +336,13 @@ export class ChatClient {
    * @param {{type: string} & Record<string, unknown>} request The members of the frame, without `ref`.
    * @param {{signal?: AbortSignal, timeout?: number}} [options]
    * @returns {Promise<JSONObject>}
+   * @throws {ScrollbackError} `invalid-parameter` if the request is not an object, or the server's error.
    */
-  request(request, options = {}) {
+  async request(request, options = {}) {
     if (typeof request !== "object" || request === null || Array.isArray(request)) {
       throw ScrollbackError.invalidParameter("request", "must be an object");
     }
-    return this.#core.request(request, options);
+    return await this.#core.request(request, options);
   }
 }
 
