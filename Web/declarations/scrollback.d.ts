@@ -38,6 +38,8 @@ declare module "scrollback/model/conversation-kind" {
      * @type {Readonly<Record<ConversationKind, Readonly<ConversationTraits>>>}
      */
     export const conversationTraits: Readonly<Record<ConversationKind, Readonly<ConversationTraits>>>;
+    /** The names of all notification levels. */
+    export const notificationLevels: readonly NotificationLevel[];
     /** The names of all kinds. */
     export const conversationKinds: readonly ConversationKind[];
     /**
@@ -8282,6 +8284,13 @@ declare module "scrollback/client/timeline" {
     import { LiveView } from "scrollback/client/live-view";
 }
 declare module "scrollback/client/conversation" {
+    /**
+     * Checks a setting. The local store takes any value, and the server's refusal would undo the change silently.
+     *
+     * @param {unknown} value
+     * @param {string} parameter
+     */
+    export function checkBoolean(value: unknown, parameter: string): void;
     /** A conversation as the client's user sees it. */
     export class Conversation {
         /**
@@ -8316,6 +8325,7 @@ declare module "scrollback/client/conversation" {
          * seconds. Signals are not sent later, so they are dropped while offline.
          *
          * @param {boolean} isTyping
+         * @throws {ScrollbackError} `invalid-parameter`
          */
         setTyping(isTyping: boolean): void;
         /** The subscription to all messages of a community's channel or a room, which lasts while it is observed. */

@@ -189,6 +189,12 @@ Deno.test("Calls of a conversation name the argument that has a wrong type, and 
     ["before", () => call.history({ before: 5 })],
     ["around", () => call.history({ around: new Date(NaN) })],
     ["text", () => call.setDraft()],
+    ["replyTo", () => call.setDraft("hi", { replyTo: message })],
+    ["isTyping", () => call.setTyping("yes")],
+    ["isMuted", () => call.setMuted("yes")],
+    ["isPinned", () => call.setPinned()],
+    ["level", () => call.setNotifications("x")],
+    ["level", () => call.setNotifications()],
     ["file", () => call.sendFile("hello")],
   ];
   for (const [parameter, body] of calls) {
@@ -197,6 +203,8 @@ Deno.test("Calls of a conversation name the argument that has a wrong type, and 
   assert.deepEqual(requests, []);
   await conversation.send("\\ud83d and 👍");
   assert.equal(requests.length, 1);
+  const client = /** @type {any} */ (new ChatClient(conversation.core));
+  await assert.rejects(client.setBlocked("bob", "no"), { code: "invalid-parameter", parameter: "isBlocked" });
 });
 
 Deno.test("A queued message has only what JSON has", async () => {

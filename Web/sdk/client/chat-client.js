@@ -9,7 +9,7 @@ import { profiles } from "../store/people.js";
 import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
 import { plainJSON } from "../wire/json.js";
-import { Conversation } from "./conversation.js";
+import { checkBoolean, Conversation } from "./conversation.js";
 import { Core } from "./core.js";
 import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
@@ -303,6 +303,7 @@ export class ChatClient {
    * @param {boolean} isBlocked
    */
   async setBlocked(user, isBlocked) {
+    checkBoolean(isBlocked, "isBlocked");
     await this.#core.request({ type: isBlocked ? "block" : "unblock", user });
   }
 

@@ -1,5 +1,6 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
+import { notificationLevels } from "../model/conversation-kind.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
 import { MessageContent } from "../model/message-content.js";
@@ -137,8 +138,10 @@ export class Conversation {
    * seconds. Signals are not sent later, so they are dropped while offline.
    *
    * @param {boolean} isTyping
+   * @throws {ScrollbackError} `invalid-parameter`
    */
   setTyping(isTyping) {
+    checkBoolean(isTyping, "isTyping");
     this.core.post({ type: "typing", id: this.id, isTyping });
   }
 
@@ -446,6 +449,7 @@ export class Conversation {
    */
   async setDraft(text, { replyTo = null } = {}) {
     if (typeof text !== "string") throw ScrollbackError.invalidParameter("text", "must be a text");
+    if (replyTo !== null) checkID(replyTo, "replyTo");
     checkSize("draft", { text, replyTo }, standardLimits.contentBytes);
     const isChanged = await this.core.store.write(
       (transaction) => saveDraft(transaction, this.id, { text, replyTo }),
@@ -568,8 +572,9 @@ export class Conversation {
    *
    * @param {boolean} isMuted
    */
-  setMuted(isMuted) {
-    return this.#set({ type: "settings", isMuted, isPinned: null });
+  async setMuted(isMuted) {
+    checkBoolean(isMuted, "isMuted");
+    await this.#set({ type: "settings", isMuted, isPinned: null });
   }
 
   /**
@@ -577,8 +582,9 @@ export class Conversation {
    *
    * @param {boolean} isPinned
    */
-  setPinned(isPinned) {
-    return this.#set({ type: "settings", isMuted: null, isPinned });
+  async setPinned(isPinned) {
+    checkBoolean(isPinned, "isPinned");
+    await this.#set({ type: "settings", isMuted: null, isPinned });
   }
 
   /**
@@ -586,8 +592,11 @@ export class Conversation {
    *
    * @param {NotificationLevel | null} level `null` for the user's general preference.
    */
-  setNotifications(level) {
-    return this.#set({ type: "notifications", level });
+  async setNotifications(level) {
+    if (level !== null && !notificationLevels.includes(level)) {
+      throw ScrollbackError.invalidParameter("level", 'must be "all", "mentions", "none" or null');
+    }
+    await this.#set({ type: "notifications", level });
   }
 
   /** Removes the conversation from the list until its next message. */
@@ -800,6 +809,16 @@ const unknownMessage = (id, parameter) =>
 function checkID(id, parameter = "id") {
   if (typeof id === "string") return;
   throw ScrollbackError.invalidParameter(parameter, "must be the ID of a message, a text");
+}
+
+/**
+ * Checks a setting. The local store takes any value, and the server's refusal would undo the change silently.
+ *
+ * @param {unknown} value
+ * @param {string} parameter
+ */
+export function checkBoolean(value, parameter) {
+  if (typeof value !== "boolean") throw ScrollbackError.invalidParameter(parameter, "must be true or false");
 }
 
 /**

@@ -93,5 +93,8 @@ export const conversationTraits = Object.freeze({
   },
 });
 
+/** The names of all notification levels. */
+export const notificationLevels = Object.freeze(/** @type {NotificationLevel[]} */ (["all", "mentions", "none"]));
+
 /** The names of all kinds. */
 export const conversationKinds = Object.freeze(/** @type {ConversationKind[]} */ (Object.keys(conversationTraits)));
