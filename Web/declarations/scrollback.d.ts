@@ -480,6 +480,16 @@ declare module "scrollback/model/conversation-id" {
 }
 declare module "scrollback/model/limits" {
     /**
+     * Checks the maximum number of elements of a page or a list.
+     *
+     * @param {unknown} value
+     * @param {string} parameter
+     * @param {number} lowest
+     * @param {number} [highest]
+     * @throws {ScrollbackError} `invalid-parameter` if the value is not an integer in this range.
+     */
+    export function checkCount(value: unknown, parameter: string, lowest: number, highest?: number | undefined): void;
+    /**
      * The limits that the server and the client share. A server announces its own limits in `welcome`.
      *
      * @typedef {object} Limits
@@ -2932,11 +2942,11 @@ declare module "scrollback/wire/requests" {
          */
         limit?: number | undefined;
         /**
-         * The maximum number of older messages around a point.
+         * The maximum number of older messages around a point, 0...100.
          */
         beforeLimit?: number | undefined;
         /**
-         * The maximum number of newer messages around a point.
+         * The maximum number of newer messages around a point, 0...100.
          */
         afterLimit?: number | undefined;
         sort?: "newestFirst" | "oldestFirst" | undefined;
@@ -8808,8 +8818,9 @@ declare module "scrollback/client/chat-client" {
         /**
          * Returns the list of recent conversations, which reads nothing until it is observed.
          *
-         * @param {{limit?: number}} [options]
+         * @param {{limit?: number}} [options] `limit` is the maximum number of conversations, at least 1.
          * @returns {LiveView<RecentsView>}
+         * @throws {ScrollbackError} `invalid-parameter` if the limit is not such an integer.
          */
         recents({ limit }?: {
             limit?: number | undefined;

@@ -188,6 +188,12 @@ Deno.test("Calls of a conversation name the argument that has a wrong type, and 
     ["at", () => call.timeline({ at: "newest" })],
     ["before", () => call.history({ before: 5 })],
     ["around", () => call.history({ around: new Date(NaN) })],
+    ["limit", () => call.history({ limit: 101 })],
+    ["limit", () => call.history({ limit: -1 })],
+    ["limit", () => call.history({ limit: 1.5 })],
+    ["limit", () => call.history({ limit: "20" })],
+    ["limit", () => call.history({ limit: null, types: ["image"] })],
+    ["afterLimit", () => call.history({ around: "latest", afterLimit: 101 })],
     ["text", () => call.setDraft()],
     ["replyTo", () => call.setDraft("hi", { replyTo: message })],
     ["isTyping", () => call.setTyping("yes")],
@@ -205,6 +211,9 @@ Deno.test("Calls of a conversation name the argument that has a wrong type, and 
   assert.equal(requests.length, 1);
   const client = /** @type {any} */ (new ChatClient(conversation.core));
   await assert.rejects(client.setBlocked("bob", "no"), { code: "invalid-parameter", parameter: "isBlocked" });
+  for (const limit of [0, 2.5, Infinity, "20", null]) {
+    assert.throws(() => client.recents({ limit }), { code: "invalid-parameter", parameter: "limit" });
+  }
 });
 
 Deno.test("A queued message has only what JSON has", async () => {

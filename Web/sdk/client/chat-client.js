@@ -1,7 +1,7 @@
 // @ts-check
 import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
-import { maximumUsers } from "../model/limits.js";
+import { checkCount, maximumUsers } from "../model/limits.js";
 import { newMessageID } from "../model/message-id.js";
 import { userID } from "../model/text.js";
 import { unsentCount } from "../store/outbox.js";
@@ -164,10 +164,12 @@ export class ChatClient {
   /**
    * Returns the list of recent conversations, which reads nothing until it is observed.
    *
-   * @param {{limit?: number}} [options]
+   * @param {{limit?: number}} [options] `limit` is the maximum number of conversations, at least 1.
    * @returns {LiveView<RecentsView>}
+   * @throws {ScrollbackError} `invalid-parameter` if the limit is not such an integer.
    */
   recents({ limit = 100 } = {}) {
+    checkCount(limit, "limit", 1);
     const core = this.#core;
     const reader = new RecentsReader(limit);
     /** @type {LiveView<RecentsView>} */

@@ -2,7 +2,7 @@
 import { ConversationID } from "../model/conversation-id.js";
 import { notificationLevels } from "../model/conversation-kind.js";
 import { ScrollbackError } from "../model/errors.js";
-import { standardLimits } from "../model/limits.js";
+import { checkCount, standardLimits } from "../model/limits.js";
 import { MessageContent } from "../model/message-content.js";
 import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
@@ -636,6 +636,9 @@ export class Conversation {
    */
   async history({ signal, ...query } = {}) {
     for (const name of /** @type {const} */ (["before", "after", "around"])) checkPoint(query[name], name);
+    for (const name of /** @type {const} */ (["limit", "beforeLimit", "afterLimit"])) {
+      if (query[name] !== undefined) checkCount(query[name], name, 0, standardLimits.pageSize);
+    }
     const isFiltered = filters.some((name) => query[name] !== undefined);
     if (isFiltered || query.cursor !== undefined) return await this.#remoteHistory(query, signal);
     const { hasRecents } = ConversationID.traits(this.id);

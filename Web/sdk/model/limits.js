@@ -1,4 +1,5 @@
 // @ts-check
+import { ScrollbackError } from "./errors.js";
 
 /**
  * The limits that the server and the client share. A server announces its own limits in `welcome`.
@@ -25,3 +26,20 @@ export const standardLimits = Object.freeze({
 
 /** The maximum number of users in a request for profiles or presence. */
 export const maximumUsers = 100;
+
+/**
+ * Checks the maximum number of elements of a page or a list.
+ *
+ * @param {unknown} value
+ * @param {string} parameter
+ * @param {number} lowest
+ * @param {number} [highest]
+ * @throws {ScrollbackError} `invalid-parameter` if the value is not an integer in this range.
+ */
+export function checkCount(value, parameter, lowest, highest = Infinity) {
+  if (typeof value === "number" && Number.isInteger(value) && value >= lowest && value <= highest) return;
+  if (highest === Infinity) {
+    throw ScrollbackError.invalidParameter(parameter, `must be an integer of at least ${lowest}`);
+  }
+  throw ScrollbackError.invalidParameter(parameter, `must be an integer in ${lowest}...${highest}`, highest);
+}

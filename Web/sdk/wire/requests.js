@@ -32,8 +32,8 @@ import { timetoken } from "../model/timetoken.js";
  * @property {HistoryPoint} [around] Reads messages on both sides of this point.
  * @property {string} [cursor] Continues a page.
  * @property {number} [limit] The maximum number of messages, 0...100.
- * @property {number} [beforeLimit] The maximum number of older messages around a point.
- * @property {number} [afterLimit] The maximum number of newer messages around a point.
+ * @property {number} [beforeLimit] The maximum number of older messages around a point, 0...100.
+ * @property {number} [afterLimit] The maximum number of newer messages around a point, 0...100.
  * @property {"newestFirst" | "oldestFirst"} [sort]
  * @property {string[]} [types] The filters, of which all must match; see `Documentation/protocol.md`.
  * @property {string[]} [excludedTypes]
