@@ -5235,9 +5235,10 @@ declare module "scrollback/client/observable" {
         /**
          * Iterates over the current value and its changes, until the client closes.
          *
+         * @param {AbortSignal} [signal] Ends the iteration when it aborts.
          * @returns {AsyncGenerator<Value, void, void>}
          */
-        [Symbol.asyncIterator](): AsyncGenerator<Value, void, void>;
+        [Symbol.asyncIterator](signal?: AbortSignal | undefined): AsyncGenerator<Value, void, void>;
         #private;
     }
 }

@@ -7,6 +7,7 @@ import { prepareFile } from "../sdk/client/files.js";
 import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
 import { outboxFrame } from "../sdk/client/outbox-frames.js";
+import { SendHandle } from "../sdk/client/send-handle.js";
 import { extendedWindow, shownRange, windowAround } from "../sdk/client/timeline-window.js";
 import { ConversationID } from "../sdk/model/conversation-id.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
@@ -51,6 +52,23 @@ Deno.test("Leaving a loop ends its observation", async () => {
   const observable = new Observable(0);
   for await (const _ of observable) break;
   assert.equal(observable.isObserved, false);
+});
+
+Deno.test("An aborted wait for a message ends its observation", async () => {
+  const core = /** @type {any} */ ({
+    store: { read: () => Promise.resolve({ state: "sending" }) },
+    observe: () => () => {},
+  });
+  const handle = new SendHandle(core, "group:crew", "m1");
+  const controller = new AbortController();
+  const sent = handle.sent({ signal: controller.signal });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.equal(handle.isObserved, true);
+  controller.abort();
+  await assert.rejects(sent, { name: "AbortError" });
+  assert.equal(handle.isObserved, false);
+  await assert.rejects(handle.sent({ signal: controller.signal }), { name: "AbortError" });
+  assert.equal(handle.isObserved, false);
 });
 
 /** Returns the state of a log of 100 messages. */

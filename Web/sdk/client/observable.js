@@ -102,9 +102,11 @@ export class Observable {
   /**
    * Iterates over the current value and its changes, until the client closes.
    *
+   * @param {AbortSignal} [signal] Ends the iteration when it aborts.
    * @returns {AsyncGenerator<Value, void, void>}
    */
-  async *[Symbol.asyncIterator]() {
+  async *[Symbol.asyncIterator](signal) {
+    if (signal?.aborted) return;
     let isNew = true;
     let isEnded = this.#isEnded;
     /** @type {() => void} */
@@ -114,6 +116,7 @@ export class Observable {
       wake();
     };
     this.#ends.add(end);
+    signal?.addEventListener("abort", end, { once: true });
     const unsubscribe = this.subscribe(() => {
       isNew = true;
       wake();
@@ -132,6 +135,7 @@ export class Observable {
     } finally {
       unsubscribe();
       this.#ends.delete(end);
+      signal?.removeEventListener("abort", end);
     }
   }
 }

@@ -91,11 +91,12 @@ export class SendHandle extends LiveView {
    * @throws {ScrollbackError} The error of a failure, or `closed` if the client was closed.
    */
   async sent({ signal } = {}) {
-    return await abortable(this.#outcome(), signal);
+    return await abortable(this.#outcome(signal), signal);
   }
 
-  async #outcome() {
-    for await (const state of this) {
+  /** @param {AbortSignal | undefined} signal */
+  async #outcome(signal) {
+    for await (const state of this[Symbol.asyncIterator](signal)) {
       if (state.state === "sent") return state.message;
       if (state.state === "failed") throw state.error;
       if (state.state === "gone") return null;
