@@ -294,6 +294,14 @@ declare module "scrollback/model/text" {
      * @throws {ScrollbackError} `invalid-parameter` if the text breaks one of the rules.
      */
     export function identifier(text: string, parameter?: string | undefined): string;
+    /**
+     * Validates the name of a conversation; an empty text removes the name.
+     *
+     * @param {string} text At most 128 bytes of UTF-8, without control characters and characters that override the
+     *   direction of text. It closes each bidirectional embedding and isolate that it opens.
+     * @throws {ScrollbackError} `invalid-parameter`
+     */
+    export function checkName(text: string): void;
     /** The maximum length of an identifier in bytes of UTF-8. */
     export const maximumIdentifierBytes: 128;
     export function userID(text: string, parameter?: string | undefined): UserID;
@@ -507,6 +515,8 @@ declare module "scrollback/model/limits" {
     export const standardLimits: Readonly<Limits>;
     /** The maximum number of users in a request for profiles or presence. */
     export const maximumUsers: 100;
+    /** The maximum number of users that a request to create a conversation names as its members. */
+    export const maximumMembers: 1000;
     /**
      * The limits that the server and the client share. A server announces its own limits in `welcome`.
      */
@@ -1882,6 +1892,13 @@ declare module "scrollback/store/outbox" {
      */
     export function threadChanges(transaction: Transaction, id: string): Promise<ThreadChange[]>;
     /**
+     * Returns the error with which the server refused to create a conversation; `null` if it did not.
+     *
+     * @param {Transaction} transaction
+     * @param {string} id
+     */
+    export function creationError(transaction: Transaction, id: string): Promise<ScrollbackError | null>;
+    /**
      * Returns whether a conversation has queued requests that did not fail.
      *
      * @param {Transaction} transaction
@@ -2089,6 +2106,7 @@ declare module "scrollback/store/outbox" {
          */
         isDone: boolean;
     };
+    import { ScrollbackError } from "scrollback/model/errors";
     import { MessageContent } from "scrollback/model/message-content";
 }
 declare module "scrollback/model/conversation-head" {
@@ -8302,6 +8320,14 @@ declare module "scrollback/client/conversation" {
      * @param {string} parameter
      */
     export function checkBoolean(value: unknown, parameter: string): void;
+    /**
+     * Checks the name and the members as the server does, and returns the settings without anything that JSON does not
+     * have.
+     *
+     * @param {JSONObject | null | undefined} settings
+     * @returns {JSONObject}
+     */
+    export function checkedSettings(settings: JSONObject | null | undefined): JSONObject;
     /** A conversation as the client's user sees it. */
     export class Conversation {
         /**
@@ -8655,6 +8681,8 @@ declare module "scrollback/client/conversation" {
          * Changes the name, the picture or other settings. The change works offline, like a message.
          *
          * @param {JSONObject} settings The settings of `PUT /v1/conversations/{conversation}`.
+         * @throws {ScrollbackError} `invalid-parameter` if the name is invalid. The server can refuse other settings: the
+         *   handle then has the state `failed`.
          */
         update(settings: Readonly<Record<string, unknown>>): Promise<SendHandle>;
         /** Deletes the conversation for everyone. */
@@ -8835,11 +8863,13 @@ declare module "scrollback/client/chat-client" {
          */
         conversation(id: string): Conversation;
         /**
-         * Creates a group. It works offline, like a message: messages to the group wait for it.
+         * Creates a group. It works offline, like a message: messages to the group wait for it. If the server refuses the
+         * group, they fail with its error.
          *
          * @param {JSONObject & {members?: string[], name?: string}} settings The settings of
-         *   `PUT /v1/conversations/{conversation}`.
+         *   `PUT /v1/conversations/{conversation}`. `name` has at most 128 bytes of UTF-8, and `members` at most 1,000 users.
          * @returns {Promise<Conversation>}
+         * @throws {ScrollbackError} `invalid-parameter` if the name or a member is invalid.
          */
         createGroup(settings: Readonly<Record<string, unknown>> & {
             members?: string[] | undefined;

@@ -156,6 +156,30 @@ Deno.test("White space around a token is ignored", async () => {
   assert.deepEqual(await Promise.all(opened.map((token) => token())), ["token", "token", "token"]);
 });
 
+Deno.test("A group with an invalid name or an invalid member is refused before it is queued", async () => {
+  const { conversation, requests } = crew();
+  const client = /** @type {any} */ (new ChatClient(conversation.core));
+  const tooLong = { code: "invalid-parameter", parameter: "name", limit: 128 };
+  await assert.rejects(client.createGroup({ name: "n".repeat(129) }), tooLong);
+  await assert.rejects(conversation.update({ name: "ü".repeat(65) }), tooLong);
+  const names = [1, "two\nlines", "cut: \ud83d", "over\u202eride", "open \u2067", "closed \u2069", "\u202a\u2069"];
+  for (const name of names) {
+    await assert.rejects(client.createGroup({ name }), { code: "invalid-parameter", parameter: "name" }, String(name));
+  }
+  const many = Array.from({ length: 1001 }, (_, index) => `user${index}`);
+  for (const members of ["bob", null, ["bob", ""], [{ user: "bob" }], ["b\u200bob"], many]) {
+    await assert.rejects(client.createGroup({ members }), { code: "invalid-parameter", parameter: "members" });
+  }
+  for (const settings of ["Plans", ["bob"]]) {
+    await assert.rejects(client.createGroup(settings), { code: "invalid-parameter", parameter: "settings" });
+  }
+  assert.equal(requests.length, 0);
+  const valid = ["n".repeat(128), "", null, "\u2067שלום\u2069 and \u202bשלום\u202c"];
+  for (const name of valid) await client.createGroup({ name, members: many.slice(1) });
+  await client.createGroup();
+  assert.deepEqual(requests.map(({ settings }) => settings.name), [...valid, undefined]);
+});
+
 Deno.test("A request that is not an object rejects the promise", async () => {
   const client = new ChatClient(/** @type {any} */ ({ request: () => Promise.resolve({}) }));
   for (const request of [undefined, null, "ping", []]) {

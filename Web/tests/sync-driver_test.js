@@ -191,6 +191,31 @@ Deno.test("A refused upload to an unknown conversation fetches its head, which s
   assert.deepEqual(await client.store.all("conversations"), []);
 });
 
+Deno.test("Messages and files to a group that the server refused fail with the error of the group", async () => {
+  const client = new Client();
+  setMeta(/** @type {any} */ (client.store), "isRecovered", true);
+  await client.connect();
+  const request = { type: "putConversation", operation: "g1", exists: false, settings: { name: "spam" } };
+  const fields = { id: "g1", conversation: crew, request, now: Date.now() };
+  await insertIntoOutbox(/** @type {any} */ (client.store), /** @type {any} */ (fields));
+  await client.driver.outbox.connected();
+  await client.driver.outbox.queued("g1");
+  const { answered: groupAnswered } = client.requests.at(-1);
+  const rejected = new ScrollbackError("content-rejected", "The name has a banned word.", { parameter: "name" });
+  await client.send("m1");
+  await client.send("m2", true);
+  await groupAnswered({ body: null, error: rejected });
+  const { type, answered } = client.requests.at(-1);
+  assert.equal(type, "send");
+  await answered({ body: null, error: unknown });
+  await client.driver.outbox.uploaded("m2", unknown);
+  // The client still asks the server whether the group exists.
+  assert.deepEqual(client.requests.at(-1).conversations, [crew]);
+  for (const { id, state } of await client.store.all("outbox")) {
+    assert.deepEqual([state.problem?.code, state.problem?.parameter], ["content-rejected", "name"], id);
+  }
+});
+
 Deno.test("A head that was read before its conversation was deleted does not restore the conversation", async () => {
   for (const type of ["heads", "subscribe"]) {
     const client = new Client();

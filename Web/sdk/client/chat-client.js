@@ -8,8 +8,7 @@ import { unsentCount } from "../store/outbox.js";
 import { profiles } from "../store/people.js";
 import { RecentsReader } from "../store/recents.js";
 import { Store } from "../store/store.js";
-import { plainJSON } from "../wire/json.js";
-import { checkBoolean, Conversation } from "./conversation.js";
+import { checkBoolean, checkedSettings, Conversation } from "./conversation.js";
 import { Core } from "./core.js";
 import { LiveView } from "./live-view.js";
 import { Push } from "./push.js";
@@ -199,23 +198,23 @@ export class ChatClient {
   }
 
   /**
-   * Creates a group. It works offline, like a message: messages to the group wait for it.
+   * Creates a group. It works offline, like a message: messages to the group wait for it. If the server refuses the
+   * group, they fail with its error.
    *
    * @param {JSONObject & {members?: string[], name?: string}} settings The settings of
-   *   `PUT /v1/conversations/{conversation}`.
+   *   `PUT /v1/conversations/{conversation}`. `name` has at most 128 bytes of UTF-8, and `members` at most 1,000 users.
    * @returns {Promise<Conversation>}
+   * @throws {ScrollbackError} `invalid-parameter` if the name or a member is invalid.
    */
   async createGroup(settings) {
-    if (settings?.members !== undefined && !Array.isArray(settings.members)) {
-      throw ScrollbackError.invalidParameter("members", "must be an array of IDs of users");
-    }
+    const checked = checkedSettings(settings);
     const id = ConversationID.newGroup(crypto.getRandomValues(new Uint8Array(16)));
     const operation = newMessageID(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
     await this.#core.queue(id, operation, {
       type: "putConversation",
       operation,
       exists: false,
-      settings: plainJSON(settings ?? {}),
+      settings: checked,
     });
     return new Conversation(this.#core, id);
   }

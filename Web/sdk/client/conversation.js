@@ -2,11 +2,11 @@
 import { ConversationID } from "../model/conversation-id.js";
 import { notificationLevels } from "../model/conversation-kind.js";
 import { ScrollbackError } from "../model/errors.js";
-import { checkCount, standardLimits } from "../model/limits.js";
+import { checkCount, maximumMembers, standardLimits } from "../model/limits.js";
 import { MessageContent } from "../model/message-content.js";
 import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
-import { utf8Length } from "../model/text.js";
+import { checkName, userID, utf8Length } from "../model/text.js";
 import { deleteSentDraft, draftOf, saveDraft } from "../store/drafts.js";
 import { localRun, messageWithID, pointToRequest } from "../store/history.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
@@ -777,6 +777,8 @@ export class Conversation {
    * Changes the name, the picture or other settings. The change works offline, like a message.
    *
    * @param {JSONObject} settings The settings of `PUT /v1/conversations/{conversation}`.
+   * @throws {ScrollbackError} `invalid-parameter` if the name is invalid. The server can refuse other settings: the
+   *   handle then has the state `failed`.
    */
   async update(settings) {
     const operation = newID();
@@ -784,7 +786,7 @@ export class Conversation {
       type: "putConversation",
       operation,
       exists: true,
-      settings: plainJSON(settings ?? {}),
+      settings: checkedSettings(settings),
     });
     return await this.#queue(operation, request, operation);
   }
@@ -889,6 +891,31 @@ function checkSize(name, value, limit) {
   if (size <= limit) return;
   const message = `${name} must be at most ${limit} bytes of JSON but has ${size}`;
   throw new ScrollbackError("too-large", message, { parameter: name, limit });
+}
+
+/**
+ * Checks the name and the members as the server does, and returns the settings without anything that JSON does not
+ * have.
+ *
+ * @param {JSONObject | null | undefined} settings
+ * @returns {JSONObject}
+ */
+export function checkedSettings(settings) {
+  /** @type {JSONObject} */
+  const given = settings ?? {};
+  if (typeof given !== "object" || Array.isArray(given)) {
+    throw ScrollbackError.invalidParameter("settings", "must be an object");
+  }
+  const { name, members } = given;
+  if (name !== undefined && name !== null) checkName(/** @type {string} */ (name));
+  if (members !== undefined) {
+    if (!Array.isArray(members)) throw ScrollbackError.invalidParameter("members", "must be an array of IDs of users");
+    if (members.length > maximumMembers) {
+      throw ScrollbackError.invalidParameter("members", `must name at most ${maximumMembers} users`, maximumMembers);
+    }
+    for (const user of members) userID(user, "members");
+  }
+  return plainJSON(given);
 }
 
 /**

@@ -5,6 +5,7 @@ import { MessageContent } from "../model/message-content.js";
 import { Message } from "../model/message.js";
 import { epoch, timetoken } from "../model/timetoken.js";
 import {
+  creationError,
   fileOf,
   outboxItemOf,
   outboxRequest,
@@ -98,9 +99,10 @@ export class OutboxDriver {
    */
   async uploaded(id, error) {
     const { now, random } = this.#driver;
-    await this.#perform(this.#outbox.uploaded(id, error, now, random));
-    const item = this.#outbox.get(id);
-    if (item) await this.#fetchHeadIfGone(item.conversation, error);
+    const conversation = this.#outbox.get(id)?.conversation ?? "";
+    const reason = await this.#reasonOf(error, conversation);
+    await this.#perform(this.#outbox.uploaded(id, reason, now, random));
+    if (this.#outbox.get(id)) await this.#fetchHeadIfGone(conversation, error);
   }
 
   /** @param {OutboxItem} item */
@@ -220,9 +222,22 @@ export class OutboxDriver {
     // Another device of the user sent the message first, in an older or newer version.
     if (error?.code === "conflict" && await this.#removeIfStored(id, conversation)) error = null;
     if (error?.code === "unknown-media" && request.type === "send") error = missingFile(error);
-    await this.#perform(this.#outbox.answered(id, error, now, random));
+    const reason = await this.#reasonOf(error, conversation);
+    await this.#perform(this.#outbox.answered(id, reason, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
     await this.#fetchHeadIfGone(conversation, error);
+  }
+
+  /**
+   * Returns the error to show for a refused item. The server does not know a conversation that it refused to create, so
+   * that error is the reason.
+   *
+   * @param {ScrollbackError | null} error
+   * @param {string} conversation
+   */
+  async #reasonOf(error, conversation) {
+    if (error?.code !== "unknown-conversation") return error;
+    return await this.#core.store.read((transaction) => creationError(transaction, conversation), ["outbox"]) ?? error;
   }
 
   /**

@@ -27,6 +27,9 @@ export const standardLimits = Object.freeze({
 /** The maximum number of users in a request for profiles or presence. */
 export const maximumUsers = 100;
 
+/** The maximum number of users that a request to create a conversation names as its members. */
+export const maximumMembers = 1000;
+
 /**
  * Checks the maximum number of elements of a page or a list.
  *

@@ -92,6 +92,37 @@ function identifierFault(text) {
 export const userID = (text, parameter = "user") => identifier(text, parameter);
 
 /**
+ * Validates the name of a conversation; an empty text removes the name.
+ *
+ * @param {string} text At most 128 bytes of UTF-8, without control characters and characters that override the
+ *   direction of text. It closes each bidirectional embedding and isolate that it opens.
+ * @throws {ScrollbackError} `invalid-parameter`
+ */
+export function checkName(text) {
+  const isTooLong = typeof text === "string" && utf8Length(text) > maximumIdentifierBytes;
+  const reason = isTooLong ? `must be at most ${maximumIdentifierBytes} bytes of UTF-8` : nameFault(text);
+  const limit = isTooLong ? maximumIdentifierBytes : undefined;
+  if (reason !== undefined) throw ScrollbackError.invalidParameter("name", reason, limit);
+}
+
+/** @param {string} text */
+function nameFault(text) {
+  if (typeof text !== "string") return "must be a text";
+  if (!text.isWellFormed()) return "must be valid Unicode, without a half of a surrogate pair";
+  const unbalanced = "must close each bidirectional embedding and isolate that it opens";
+  /** The characters that close the open embeddings and isolates. @type {string[]} */
+  const open = [];
+  for (const character of text) {
+    if (/[\u202D\u202E]/.test(character)) return `must not override the direction of text (${codePoint(character)})`;
+    if (breaksLine(character)) return `must not contain control characters (${codePoint(character)})`;
+    if (/[\u202A\u202B]/.test(character)) open.push("\u202C");
+    if (/[\u2066-\u2068]/.test(character)) open.push("\u2069");
+    if (/[\u202C\u2069]/.test(character) && open.pop() !== character) return unbalanced;
+  }
+  return open.length > 0 ? unbalanced : undefined;
+}
+
+/**
  * The ID of a user, which the application chooses: 1 to 128 bytes of UTF-8.
  *
  * @typedef {string} UserID

@@ -200,6 +200,20 @@ export async function threadChanges(transaction, id) {
 }
 
 /**
+ * Returns the error with which the server refused to create a conversation; `null` if it did not.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ */
+export async function creationError(transaction, id) {
+  for (const { request, state } of await rowsIn(transaction, id)) {
+    if (request.type !== "putConversation" || request.exists !== false) continue;
+    if (state.type === "failed") return ScrollbackError.from(state.problem);
+  }
+  return null;
+}
+
+/**
  * Returns whether a conversation has queued requests that did not fail.
  *
  * @param {Transaction} transaction
