@@ -36,7 +36,8 @@ export const head: number =
 
 export async function chat(): Promise<string[]> {
   const client = await ChatClient.open({ server: "https://chat.example.org", user: "alice", token: "token" });
-  const unread: number = client.recents().value.totalUnread;
+  const { totalUnread, isLoaded } = client.recents().value;
+  const unread: number = isLoaded ? totalUnread : 0;
   const conversation = client.conversation("group:swift");
   const timeline: Timeline = conversation.timeline({ at: "firstUnread", window: 50 });
   const shown: string[] = [String(unread)];

@@ -8309,6 +8309,10 @@ declare module "scrollback/client/timeline" {
          * The user's mute; `null` if the user may write.
          */
         mute: Mute | null;
+        /**
+         * Whether the timeline was read from the local store. Until then it is empty.
+         */
+        isLoaded: boolean;
     };
     import { LiveView } from "scrollback/client/live-view";
 }
@@ -8994,6 +8998,10 @@ declare module "scrollback/client/chat-client" {
          * The unread mentions of all conversations.
          */
         totalMentions: number;
+        /**
+         * Whether the list was read from the local store. Until then it is empty.
+         */
+        isLoaded: boolean;
     };
     /**
      * The options of {@link ChatClient.open }.

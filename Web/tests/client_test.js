@@ -156,6 +156,27 @@ Deno.test("White space around a token is ignored", async () => {
   assert.deepEqual(await Promise.all(opened.map((token) => token())), ["token", "token", "token"]);
 });
 
+Deno.test("A list and a timeline without content are loaded when they were read from the store", async () => {
+  const store = new MemoryStore();
+  const core = /** @type {any} */ ({
+    user: "alice",
+    store: Object.assign(store, { newest: () => Promise.resolve([]) }),
+    observe: () => () => {},
+    storageFailed: (/** @type {unknown} */ error) => {
+      throw error;
+    },
+  });
+  const client = new ChatClient(core);
+  for (const view of [client.recents(), client.conversation("group:crew").timeline()]) {
+    /** @type {boolean[]} */
+    const loaded = [];
+    const end = view.subscribe((/** @type {{isLoaded: boolean}} */ { isLoaded }) => loaded.push(isLoaded));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    end();
+    assert.deepEqual(loaded, [false, true]);
+  }
+});
+
 Deno.test("A group with an invalid name or an invalid member is refused before it is queued", async () => {
   const { conversation, requests } = crew();
   const client = /** @type {any} */ (new ChatClient(conversation.core));

@@ -51,9 +51,10 @@ Deno.test("A timeline reads its messages again only if they changed", async () =
   };
   const timeline = new Timeline(/** @type {any} */ ({ core, id }), "latest", 200);
   timeline.subscribe(() => {});
+  assert.equal(timeline.value.isLoaded, false);
   const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
   await settle();
-  assert.deepEqual([timeline.value.items.length, rowReads], [3, 1]);
+  assert.deepEqual([timeline.value.items.length, timeline.value.isLoaded, rowReads], [3, true, 1]);
   // A queued message appears without another read of the messages.
   const submission = { id: "x", content: { type: "text", json: { text: "new" } }, attributes: {} };
   queue.push({

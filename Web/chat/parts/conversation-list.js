@@ -96,9 +96,8 @@ export class ConversationList extends HTMLElement {
    */
   #observe(limit) {
     const recents = this.#app.client.recents({ limit });
-    const initial = recents.value;
-    const end = recents.subscribe((list) => {
-      if (list === initial) return;
+    const end = recents.subscribe(({ isLoaded }) => {
+      if (!isLoaded) return;
       if (recents !== this.#recents) {
         this.#endRecents();
         this.#endRecents = end;

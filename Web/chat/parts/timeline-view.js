@@ -199,7 +199,7 @@ export class TimelineView extends HTMLElement {
       }));
       previous = item;
     }
-    if (rows.length === 0) rows.push(separator("empty", "nothing", t("noMessages")));
+    if (rows.length === 0 && view.isLoaded) rows.push(separator("empty", "nothing", t("noMessages")));
     return rows;
   }
 

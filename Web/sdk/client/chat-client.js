@@ -27,10 +27,11 @@ import { Push } from "./push.js";
  * @property {readonly RecentConversation[]} conversations Pinned ones first, then by the time of the last message.
  * @property {number} totalUnread The unread messages of all conversations that are not muted, for a badge.
  * @property {number} totalMentions The unread mentions of all conversations.
+ * @property {boolean} isLoaded Whether the list was read from the local store. Until then it is empty.
  */
 
 /** @type {RecentsView} */
-const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentions: 0 });
+const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentions: 0, isLoaded: false });
 
 /**
  * The options of {@link ChatClient.open}.
@@ -180,7 +181,7 @@ export class ChatClient {
         "drafts",
       ]);
       const { conversations, totals } = reader;
-      return { conversations, totalUnread: totals.unread, totalMentions: totals.mentions };
+      return { conversations, totalUnread: totals.unread, totalMentions: totals.mentions, isLoaded: true };
     });
     return view;
   }

@@ -55,6 +55,7 @@ import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, wind
  *   conversation, at least `peerReadSeq`.
  * @property {boolean} isFrozen Whether only moderators, owners and administrators may currently write.
  * @property {Mute | null} mute The user's mute; `null` if the user may write.
+ * @property {boolean} isLoaded Whether the timeline was read from the local store. Until then it is empty.
  */
 
 /** @type {TimelineView} */
@@ -68,6 +69,7 @@ const emptyView = Object.freeze({
   peerDeliveredSeq: 0,
   isFrozen: false,
   mute: null,
+  isLoaded: false,
 });
 
 /** The delay in milliseconds before a failed request of a timeline is repeated. */
@@ -237,6 +239,7 @@ export class Timeline extends LiveView {
         peerDeliveredSeq: entry.delivery.peerSeq,
         isFrozen: entry.isFrozen,
         mute: entry.mute,
+        isLoaded: true,
       };
       if (!log?.range || !range) {
         this.#seek();
