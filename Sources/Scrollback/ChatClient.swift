@@ -44,8 +44,11 @@ public final class ChatClient: Sendable {
         ///
         /// The client calls it for each connection, and again after the token expires.
         ///
-        /// The client does not give up after an error: it calls the closure again later. If the error is a `ChatError`
-        /// with a `retryAfter`, the client waits that long.
+        /// The client does not give up after an error: it logs the error and calls the closure again later. Requests
+        /// fail with `unreachable` until then, and have the error as their `cause`. If the error is a `ChatError` with
+        /// a `retryAfter`, the client waits that long.
+        ///
+        /// Spaces and newlines at the ends of the token are ignored.
         public var token: @Sendable () async throws -> String
         /// The rate limit for sending messages; `nil` for no limit.
         ///

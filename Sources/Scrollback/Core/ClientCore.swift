@@ -114,7 +114,8 @@ package final class ClientCore: Sendable {
         self.server = server
         self.device = device
         self.transport = transport
-        self.token = token
+        // Files and command lines end texts with a newline, which no token contains and no HTTP header can have.
+        self.token = { try await token().trimmingCharacters(in: .whitespacesAndNewlines) }
         self.clock = clock
         self.logger = logger
         events = EventCenter(capacity: eventCapacity) { .missed($0) }

@@ -43,6 +43,8 @@ extension Driver {
             do {
                 result = .success(try await core.token())
             } catch {
+                // The state of the connection only shows that the client waits for the next attempt.
+                core.logger.warning("The app's token provider failed.", metadata: ["reason": "\(error)"])
                 result = .failure(
                     error as? ChatError
                         ?? ChatError(.unreachable, "The app's token provider failed.", cause: error))
@@ -99,11 +101,18 @@ extension Driver {
         case .online: core.connection.set(.online)
         case .waiting(let until):
             core.connection.set(.waiting(until: until))
-            failWaiting(ChatError(.unreachable, "The server can't be reached."))
+            failWaiting(unreachable)
         case .rejected(let error):
             core.connection.set(.rejected(error))
             failWaiting(error)
         }
+    }
+
+    /// The error of requests while the client waits for its next attempt to connect.
+    var unreachable: ChatError {
+        ChatError(
+            .unreachable, connectionFailure?.message ?? "The server can't be reached.",
+            cause: connectionFailure?.cause ?? connectionFailure)
     }
 
     func failWaiting(_ error: ChatError) {

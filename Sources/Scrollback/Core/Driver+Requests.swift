@@ -16,11 +16,12 @@ extension Driver {
             if lifecycle.phase == .opening {
                 wait(request, timeout, reply)
             } else {
-                reply(.failure(ChatError(.unreachable, "The server can't be reached.")))
+                reply(.failure(unreachable))
             }
         case .idle: reply(.failure(ChatError(.unreachable, "The client is not connected. Call connect() first.")))
-        case .rejected:
-            reply(.failure(ChatError(.unreachable, "The server rejected this client. Call connect() to try again.")))
+        case .rejected(let reason):
+            let message = "The server rejected this client. Call connect() to try again."
+            reply(.failure(ChatError(.unreachable, message, cause: reason)))
         }
     }
 

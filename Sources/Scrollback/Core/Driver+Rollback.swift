@@ -23,6 +23,7 @@ extension Driver {
             }
         }
         core.store.connected(lineage: welcome.lineage)
+        connectionFailure = nil
         await perform(lifecycle.welcomed(as: welcome.user, heartbeat: welcome.heartbeat))
     }
 

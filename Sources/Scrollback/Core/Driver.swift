@@ -16,6 +16,8 @@ final class Driver {
     var generator = SystemRandomNumberGenerator()
 
     var lifecycle: ConnectionLifecycle
+    /// The reason why the last attempt to connect failed; `nil` after the server's `welcome`.
+    var connectionFailure: ChatError?
     /// The connection that is authenticating or online.
     var openConnection: (any TransportConnection)?
     /// Live events that ``ResumeState`` released for applying.
@@ -148,9 +150,11 @@ final class Driver {
         case .connect: await perform(lifecycle.connect())
         case .reconnectNow: await reconnectNow()
         case .token(let generation, let result):
+            if case .failure(let error) = result, generation == lifecycle.generation { connectionFailure = error }
             await perform(lifecycle.tokenReceived(generation, result, now: now, using: &generator))
         case .opened(let generation, let connection): await opened(generation, connection)
         case .openFailed(let generation, let error):
+            if generation == lifecycle.generation { connectionFailure = error }
             await perform(lifecycle.openFailed(generation, error, now: now, using: &generator))
         case .transport(let generation, .closed(let closure)):
             await perform(
