@@ -1,5 +1,6 @@
 public import Foundation
 import Logging
+import NIOSSL
 public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
@@ -122,14 +123,13 @@ public final class ChatClient: Sendable {
     /// The client does not connect until you call ``connect()``.
     ///
     /// - Throws: `local-storage` if the store can't be opened, belongs to another user, or was written by a newer
-    ///   version. `invalid-parameter` if the server's URL is invalid, the device is not an `Identifier`, or
+    ///   version. `invalid-parameter` if the server's URL is invalid or has a query, the device is not an `Identifier`,
+    ///   or ``Configuration/trustedCertificate`` has no certificates. `invalid-parameter` also if
     ///   ``Configuration/storeEncryption`` lacks a key that the store is encrypted with.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
-        guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
-        else {
-            throw .invalidParameter(
-                "server", "must be an http:// or https:// URL with a host, is \(configuration.server)")
-        }
+        var configuration = configuration
+        configuration.server = try address(configuration.server)
+        if let certificate = configuration.trustedCertificate { try TLSConfiguration.check(trusting: certificate) }
         let media = try configuration.media.validated()
         let pace = try configuration.pace?.validated()
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
@@ -139,8 +139,8 @@ public final class ChatClient: Sendable {
         try await store.write(notifiesRecents: false) { [cipher = configuration.cipher] in try $0.recordKeys(of: cipher)
         }
         let device: String
-        if let named = configuration.device {
-            device = try Identifier(named, parameter: "device").text
+        if let named {
+            device = named
         } else {
             device = try await store.write { try $0.deviceID() }
         }
@@ -161,6 +161,20 @@ public final class ChatClient: Sendable {
     private static func transport(_ configuration: Configuration) -> any Transport {
         #if canImport(Darwin)
             // URLSession follows the system's network and proxy settings. Only the NIO transport can trust a custom
+    /// Returns the URL of a server with its scheme in lowercase, as the transports compare it.
+    private static func address(_ server: URL) throws(ChatError) -> URL {
+        let scheme = server.scheme?.lowercased()
+        guard var parts = URLComponents(url: server, resolvingAgainstBaseURL: true),
+            ["http", "https"].contains(scheme), server.host()?.isEmpty == false,
+            parts.query == nil, parts.fragment == nil
+        else {
+            throw .invalidParameter(
+                "server", "must be an http:// or https:// URL with a host and without a query, is \(server)")
+        }
+        parts.scheme = scheme
+        return parts.url ?? server
+    }
+
             // certificate.
             if configuration.trustedCertificate == nil { return URLSessionTransport() }
         #endif

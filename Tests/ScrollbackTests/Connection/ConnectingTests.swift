@@ -71,4 +71,46 @@ struct ConnectingTests {
         #expect(try await alice.blockedUsers().isEmpty)
         await server.close()
     }
+
+    @Test("The scheme of a server's address can have uppercase letters")
+    func uppercase() async throws {
+        let recorder = AddressRecorder()
+        var configuration = ChatClient.Configuration(
+            server: try #require(URL(string: "HTTPS://chat.example.com/app/")), user: "alice", store: .inMemory,
+            token: { "alice" })
+        configuration.transport = recorder
+        let alice = try await ChatClient.open(configuration)
+        alice.connect()
+        let address = try await eventually("The client connects") { recorder.addresses.withLock { $0.first } }
+        #expect(address == "https://chat.example.com/app/")
+        await alice.close()
+    }
+
+    @Test("Opening a client fails if the file of trusted certificates has none")
+    func certificates() async throws {
+        let folder = try TemporaryFolder()
+        let empty = folder.url.appending(component: "empty.pem")
+        try Data().write(to: empty)
+        for file in [empty, folder.url.appending(component: "missing.pem")] {
+            var configuration = ChatClient.Configuration(
+                server: try #require(URL(string: "https://chat.example.com")), user: "alice", store: .inMemory,
+                token: { "alice" })
+            configuration.trustedCertificate = file
+            let opened = configuration
+            let error = await #expect(throws: ChatError.self) { _ = try await ChatClient.open(opened) }
+            #expect(error?.code == .invalidParameter && error?.parameter == "trustedCertificate")
+        }
+    }
+}
+
+/// Records the addresses at which a client tries to connect.
+private final class AddressRecorder: Transport {
+    let addresses = Mutex<[String]>([])
+
+    func open(
+        _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
+    ) async throws(ChatError) -> any TransportConnection {
+        addresses.withLock { $0.append(url.absoluteString) }
+        throw ChatError(.unreachable, "No server answers.")
+    }
 }

@@ -165,7 +165,10 @@ struct HistoryRequestTests {
 
     @Test("Opening a client with an invalid server address fails")
     func badServer() async throws {
-        for text in ["localhost:8080", "ftp://example.com", "https://", "/v1"] {
+        for text in [
+            "localhost:8080", "chat.example.com", "ftp://example.com", "https://", "/v1", "https://example.com/?a=1",
+            "https://example.com/#a",
+        ] {
             let url = try #require(URL(string: text))
             let error = await #expect(throws: ChatError.self) {
                 _ = try await ChatClient.open(.init(server: url, user: "alice", store: .inMemory, token: { "" }))
