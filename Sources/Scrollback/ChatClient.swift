@@ -132,6 +132,9 @@ public final class ChatClient: Sendable {
         if let certificate = configuration.trustedCertificate { try TLSConfiguration.check(trusting: certificate) }
         let media = try configuration.media.validated()
         let pace = try configuration.pace?.validated()
+        let named = try configuration.device.map { (text) throws(ChatError) in
+            try Identifier(text, parameter: "device").text
+        }
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(
             directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer,
@@ -158,9 +161,6 @@ public final class ChatClient: Sendable {
         return ChatClient(core: core, configuration: configuration)
     }
 
-    private static func transport(_ configuration: Configuration) -> any Transport {
-        #if canImport(Darwin)
-            // URLSession follows the system's network and proxy settings. Only the NIO transport can trust a custom
     /// Returns the URL of a server with its scheme in lowercase, as the transports compare it.
     private static func address(_ server: URL) throws(ChatError) -> URL {
         let scheme = server.scheme?.lowercased()
@@ -175,6 +175,9 @@ public final class ChatClient: Sendable {
         return parts.url ?? server
     }
 
+    private static func transport(_ configuration: Configuration) -> any Transport {
+        #if canImport(Darwin)
+            // URLSession follows the system's network and proxy settings. Only the NIO transport can trust a custom
             // certificate.
             if configuration.trustedCertificate == nil { return URLSessionTransport() }
         #endif
@@ -315,7 +318,9 @@ public final class ChatClient: Sendable {
     /// Waits until the outbox is empty or contains only failed messages.
     public func waitForOutbox() async {
         for await _ in core.changes.changes(of: .recents) {
-            let items = try? await core.store.read { try $0.outbox() }
+            let items = try? await core.retryingReads { () async throws(ChatError) in
+                try await core.store.read { try $0.outbox() }
+            }
             guard let items, items.contains(where: { !$0.isFailed }) else { return }
         }
     }

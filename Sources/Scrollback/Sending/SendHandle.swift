@@ -40,7 +40,7 @@ public struct SendHandle: Sendable, Identifiable {
         let task = Task { [self] in
             var last: State?
             for await _ in changes {
-                guard let state = try? await current() else { break }
+                guard let state = try? await core.retryingReads(current) else { break }
                 // The change may concern another message of the conversation.
                 if state != last { continuation.yield(state) }
                 last = state

@@ -70,6 +70,23 @@ struct StoreFailureTests {
         }
     }
 
+    @Test("A handle whose store can't be read waits until it can")
+    func handleOutlivesFailedReads() async throws {
+        try await withPhone { server, alice, database in
+            try await alice.ready()
+            server.goOffline("alice")
+            for await state in alice.connection where state != .online { break }
+            let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
+            try await database.write { try $0.execute(sql: "ALTER TABLE outbox RENAME TO hidden") }
+            let waiting = Task { try await sending.waitUntilSent() }
+            // Time for the first read, which fails.
+            try await Task.sleep(for: .milliseconds(500))
+            try await database.write { try $0.execute(sql: "ALTER TABLE hidden RENAME TO outbox") }
+            server.goOnline("alice")
+            #expect(try await waiting.value.seq == 1)
+        }
+    }
+
     @Test("A client whose store fails at the end of a sync pass is not current until a pass succeeds")
     func failedPassLeavesClientOutdated() async throws {
         try await withPhone { server, alice, database in
