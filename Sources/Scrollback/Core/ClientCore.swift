@@ -135,10 +135,14 @@ package final class ClientCore: Sendable {
 
     /// Starts the loop.
     ///
-    /// Messages that were in flight when the process ended are queued again.
+    /// Messages that were in flight when the process ended are queued again. Refused changes are deleted when they are
+    /// too old to be sent again, because no view shows them.
     func start() async throws(ChatError) {
-        let (items, hasCompletedSync, known) = try await store.read {
-            (try $0.outbox(), try $0.hasCompletedSync(), try $0.pushDevice())
+        let oldest = clock().addingTimeInterval(-Outbox.lifetime)
+        let (items, hasCompletedSync, known) = try await store.write(notifiesRecents: false) { writer in
+            try writer.removeFailedChanges(queuedBefore: oldest)
+            let reader = writer.reader
+            return (try reader.outbox(), try reader.hasCompletedSync(), try reader.pushDevice())
         }
         if hasCompletedSync { store.recentsEvents.sendInitial(.loadedAll) }
         let registration = PushRegistration(

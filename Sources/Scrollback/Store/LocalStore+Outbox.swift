@@ -259,6 +259,13 @@ extension LocalWriter {
         try removeFromOutbox(id)
     }
 
+    /// Deletes the refused changes that were queued before a time.
+    func removeFailedChanges(queuedBefore time: Date) throws {
+        try db.cachedStatement(
+            sql: "DELETE FROM outbox WHERE kind = 'change' AND state = 'failed' AND createdAt < ?"
+        ).execute(arguments: [time.timeIntervalSince1970])
+    }
+
     package func removeFromOutbox(_ id: MessageID) throws {
         try db.cachedStatement(sql: "DELETE FROM outbox WHERE id = ?").execute(arguments: [id.data])
         try removeUploads(of: id)

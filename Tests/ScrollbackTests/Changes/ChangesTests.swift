@@ -44,6 +44,25 @@ struct ChangesTests {
         await server.close()
     }
 
+    @Test("A refused change is deleted when it is too old to be sent again")
+    func oldRefusedChange() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await server()
+        var alice = try await server.client("alice", store: .directory(folder.url))
+        let chat = alice.conversation(group)
+        let message = try await chat.send(.text("hello")).waitUntilSent()
+        try await chat.react("👍", to: message.id).waitForCompletion()
+        let repeated = try await chat.react("👍", to: message.id)
+        await #expect(throws: ChatError.self) { try await repeated.waitForCompletion() }
+        for (days, count) in [(179, 1), (2, 0)] {
+            await alice.close()
+            server.advance(by: Double(days) * 86_400)
+            alice = try await server.disconnectedClient("alice", store: .directory(folder.url))
+            #expect(try await alice.core.store.read { try $0.outbox() }.count == count)
+        }
+        await server.close()
+    }
+
     @Test(
         "A mention that an edit adds below the user's own message is read, and one above it is unread"
     )
