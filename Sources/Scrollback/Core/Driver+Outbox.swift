@@ -111,6 +111,9 @@ extension Driver {
         if case .failure(let error) = outcome, error.code == .unknownMedia, case .send = request {
             outcome = .failure(Self.missingFile(error))
         }
+        if case .failure(let error) = outcome, error.code == .unknownConversation, let item = outbox[id] {
+            outcome = .failure(await explained(error, of: item))
+        }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
         if let item = outbox[id], item.isFailed {
             do {
@@ -128,8 +131,32 @@ extension Driver {
 
     func uploadEnded(_ id: MessageID, _ result: Result<Void, ChatError>) async {
         core.uploads.ended(id)
+        var result = result
+        if case .failure(let error) = result, error.code == .unknownConversation, let item = outbox[id] {
+            result = .failure(await explained(error, of: item))
+        }
         await perform(outbox.uploaded(id, result, now: now, using: &generator))
-        if case .failure(let error) = result { await fetchHeadIfGone(of: id, after: error) }
+        if case .failure(let error) = result, !error.isTemporary { await fetchHeadIfGone(of: id, after: error) }
+    }
+
+    /// Returns the error of a message whose conversation the server does not know.
+    ///
+    /// If the server refused an earlier request to create the conversation, the error states why. If such a request is
+    /// still queued, which uploads do not wait for, the error is temporary.
+    private func explained(_ error: ChatError, of message: OutboxItem) async -> ChatError {
+        guard message.isMessage else { return error }
+        var error = error
+        for item in outbox.items
+        where item.conversation == message.conversation && item.ordinal < message.ordinal && !item.isMessage {
+            let request = try? await core.store.read { try $0.request(item.id) }
+            guard case .putConversation(let creation)? = request, creation.exists == false else { continue }
+            if case .failed(let refusal) = item.state {
+                error.message = "The conversation could not be created: \(refusal.message)"
+            } else {
+                error.isTemporary = true
+            }
+        }
+        return error
     }
 
     /// Fetches the head of a refused item's conversation if the server does not know the conversation.

@@ -114,6 +114,37 @@ struct ConversationSettingsTests {
         await server.close()
     }
 
+    @Test("A message to a group that the server refused to create states the reason")
+    func refusedCreation() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        try await bob.block("alice")
+        let group = alice.conversation(.newGroup())
+        let creation = try await group.create(ConversationSettings(name: name, members: ["bob"]))
+        let message = try await group.send(.text("hello"))
+        let refusal = await #expect(throws: ChatError.self) { try await creation.waitForCompletion() }
+        #expect(refusal?.code == .blocked)
+        let error = await #expect(throws: ChatError.self) { try await message.waitUntilSent() }
+        #expect(error?.code == .unknownConversation)
+        #expect(error?.message == "The conversation could not be created: \(refusal?.message ?? "")")
+        await server.close()
+    }
+
+    @Test("A file for a group that is not created yet is uploaded when it is")
+    func fileBeforeCreation() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        let held = HeldTransport(requests: { $0.type == "putConversation" })
+        let alice = try await server.client("alice") { held.use(in: &$0) }
+        let group = alice.conversation(.newGroup())
+        held.hold()
+        try await group.create(ConversationSettings(name: name, members: ["bob"]))
+        let message = try await group.send(.file(.data(Data([1]))))
+        for await state in message.states { if case .waiting = state { break } }
+        held.release()
+        #expect(try await message.waitUntilSent().type == .file)
+        await server.close()
+    }
+
     @Test("Invalid settings are refused before they are queued")
     func invalid() async throws {
         let server = try TestServer(users: ["alice"])
