@@ -90,7 +90,9 @@ public final class SessionModel {
 
     private func configuration() throws(ChatError) -> ChatClient.Configuration {
         let token = token.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let server = URL(string: server.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        // One server has one store, with and without a slash at the end.
+        let address = server.trimmingCharacters(in: .whitespacesAndNewlines.union(CharacterSet(charactersIn: "/")))
+        guard let server = URL(string: address) else {
             throw .invalidParameter("server", "must be a URL, for example https://chat.example.com")
         }
         let user = try Self.user(of: token)

@@ -38,6 +38,25 @@ struct SessionModelTests {
         await server.close()
     }
 
+    @Test("A slash at the end of a server's address does not change the store")
+    func slash() async throws {
+        let folder = try TemporaryFolder()
+        let server = try TestServer()
+        var stores: Set<ChatClient.Configuration.Store> = []
+        for address in ["https://chat.example.com/app", "https://chat.example.com/app/"] {
+            let model = SessionModel(server: address, token: token("alice"), folder: folder.url) {
+                (configuration) async throws(ChatError) in
+                stores.insert(configuration.store)
+                return try await server.disconnectedClient(configuration.user, store: configuration.store)
+            }
+            await model.signIn()
+            #expect(model.client != nil)
+            await model.signOut()
+        }
+        #expect(stores.count == 1)
+        await server.close()
+    }
+
     @Test("A text that is no token or no URL is an error that names it")
     func errors() async throws {
         let model = SessionModel(server: "http://127.0.0.1:9", token: "secret", folder: nil)
