@@ -5,7 +5,11 @@ extension ConnectionOptions {
     /// Opens an SDK client for a user.
     ///
     /// Its store is in `store`, or in memory if `store` is `nil`.
-    func client(for user: UserID, store: String?) async throws -> ChatClient {
+    ///
+    /// - Parameter connects: Whether the client connects to the server. Its token is then made once before, because a
+    ///   client without a token tries again and again.
+    func client(for user: UserID, store: String?, connects: Bool = true) async throws -> ChatClient {
+        if connects { try await checkToken(for: user) }
         var configuration = ChatClient.Configuration(
             server: try address, user: user,
             store: store.map { .directory(URL(filePath: $0, directoryHint: .isDirectory)) } ?? .inMemory,
@@ -13,6 +17,17 @@ extension ConnectionOptions {
         configuration.cipher = try CipherKeys.cipher()
         configuration.device = store == nil ? "cli-\(UUID().uuidString)" : nil
         return try await ChatClient.open(configuration)
+    }
+
+    /// Checks that a token can be made for a user.
+    ///
+    /// A server that can't be reached is no error: the client waits for it.
+    private func checkToken(for user: UserID) async throws {
+        do {
+            _ = try await token(for: user)
+        } catch let error as ChatError where error.isTemporary {
+            return
+        }
     }
 
     /// Returns the message encryption for a user, for commands that send requests without an SDK client.

@@ -64,6 +64,7 @@ struct History: AsyncParsableCommand {
             throw ValidationError(
                 "--source \(source.rawValue) requires the client's local store. Specify its directory with --store.")
         }
+        guard (0...100).contains(limit) else { throw ValidationError("--limit must be in 0...100.") }
     }
 
     func run() async throws {
@@ -85,7 +86,7 @@ struct History: AsyncParsableCommand {
     }
 
     private func readWithClient() async throws {
-        let client = try await connection.client(for: reader, store: store)
+        let client = try await connection.client(for: reader, store: store, connects: source == .remote)
         if source == .remote { try await client.waitUntilOnline() }
         // Without a connection, a merged page has the messages of the local store.
         if source == .merged { try? await client.waitUntilOnline() }

@@ -16,10 +16,14 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "Receive all messages of this community channel or room. Can be repeated.")
     var subscribe: [String] = []
 
-    @Option(help: "Stop after this number of events (default: no limit).")
+    @Option(help: "Stop after this number of events, at least 1 (default: no limit).")
     var count: Int?
 
     @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
+    }
 
     func run() async throws {
         try await reporting {

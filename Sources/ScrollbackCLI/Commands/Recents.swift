@@ -108,7 +108,7 @@ struct Recents: AsyncParsableCommand {
     // MARK: Watching
 
     private func follow() async throws {
-        let client = try await connection.client(for: user, store: store)
+        let client = try await connection.client(for: user, store: store, connects: store == nil)
         // With a persistent store, the list can be printed without a connection.
         if store == nil { try await client.waitUntilOnline() } else { client.connect() }
         let states = client.reportConnection()

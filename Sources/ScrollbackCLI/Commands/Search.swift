@@ -77,7 +77,7 @@ struct Search: AsyncParsableCommand {
     }
 
     private func searchWithClient(_ query: SearchQuery) async throws -> SearchPage {
-        let client = try await connection.client(for: reader, store: store)
+        let client = try await connection.client(for: reader, store: store, connects: source == .remote)
         do {
             let from: HistorySource =
                 switch source {
