@@ -35,6 +35,24 @@ struct FilesTests {
 
     // MARK: Sending and receiving
 
+    @Test(
+        "A file of any type is sent with the media type that the server detects",
+        arguments: [
+            ("data.json", #"{"a": 1}"#, "text/plain"), ("style.css", "body { color: red }", "text/plain"),
+            ("table.csv", "a,b\n1,2\n", "text/plain"), ("notes.txt", "hello", "text/plain"),
+            ("notes.md", "# Tides", "text/plain"), ("page.html", "<p>Tides</p>", "text/html"),
+            ("text.docx", "PK\u{3}\u{4}word/document.xml", "application/zip"),
+        ])
+    func anyType(name: String, content: String, mediaType: String) async throws {
+        try await withGroup { _, alice, bob in
+            let sent = try await alice.conversation(group).send(.file(.data(Data(content.utf8), name: name)))
+                .waitUntilSent()
+            let media = try #require(sent.content?.media)
+            #expect(media.name == name && media.mediaType == mediaType)
+            #expect(try Data(contentsOf: await bob.media.file(for: media)) == Data(content.utf8))
+        }
+    }
+
     @Test("An image arrives with its thumbnail, for every user who may see the message", .rows(97, 99, 103, 109))
     func picture() async throws {
         try await withGroup { server, alice, bob in
