@@ -117,7 +117,7 @@ package struct ServerSettings: Hashable, Sendable {
         self.init()
         do throws(ChatError) {
             try reader.object { (name, value) throws(ChatError) in
-                if try !read(name, &value) { try value.skip() }
+                if try !read(name, &value, unknown: .skip) { try value.skip() }
             }
         } catch {
             throw .invalidParameter(
@@ -157,8 +157,11 @@ package struct ServerSettings: Hashable, Sendable {
 
     /// Reads one JSON member.
     ///
+    /// - Parameter unknown: What happens to members of the value that are not settings.
     /// - Returns: Whether `name` is a setting.
-    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+    package mutating func read(
+        _ name: String, _ value: inout JSONReader, unknown: UnknownSettings
+    ) throws(ChatError) -> Bool {
         switch name {
         case "retentionDays": retention = try RetentionPolicy(from: &value)
         case "countWindowDays": countWindowDays = try value.null() ? nil : value.number("countWindowDays")
@@ -171,12 +174,13 @@ package struct ServerSettings: Hashable, Sendable {
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
         case "auditDays": auditDays = try value.number("auditDays")
-        case "push": if try value.null() { push = push.cleared } else { try push.read(&value) }
+        case "push":
+            if try value.null() { push = push.cleared } else { try push.read(&value, unknown: unknown) }
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
             if try people.read(name, &value) { return true }
             if try quotas.read(name, &value) { return true }
-            return try moderation.read(name, &value)
+            return try moderation.read(name, &value, unknown: unknown)
         }
         return true
     }

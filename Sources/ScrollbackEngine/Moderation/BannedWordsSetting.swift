@@ -22,8 +22,8 @@ package struct BannedWordsSetting: Hashable, Sendable {
 
     /// Reads changed settings; absent members stay unchanged.
     ///
-    /// - Throws: `invalid-parameter` if `words` or `action` is invalid.
-    mutating func read(_ reader: inout JSONReader) throws(ChatError) {
+    /// - Throws: `invalid-parameter` if `words` or `action` is invalid, or for a member that `unknown` refuses.
+    mutating func read(_ reader: inout JSONReader, unknown: UnknownSettings) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "words":
@@ -48,7 +48,7 @@ package struct BannedWordsSetting: Hashable, Sendable {
                     throw .invalidParameter("bannedWords.action", "must be reject or replace")
                 }
                 self.action = action
-            default: try value.skip()
+            default: try unknown.read(name, in: "bannedWords", besides: ["words", "action"], &value)
             }
         }
     }

@@ -38,15 +38,19 @@ package struct ModerationSettings: Hashable, Sendable {
     /// Reads one JSON member.
     ///
     /// - Returns: Whether `name` is one of these settings.
-    mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+    mutating func read(
+        _ name: String, _ value: inout JSONReader, unknown: UnknownSettings
+    ) throws(ChatError) -> Bool {
         switch name {
         case "roomMessagesPerSecond":
             guard let pace = Int(exactly: try value.integer()) else {
                 throw .invalidParameter(name, "must be in range")
             }
             roomMessagesPerSecond = pace
-        case "bannedWords": if try value.null() { bannedWords = .init() } else { try bannedWords.read(&value) }
-        case "webhooks": if try value.null() { webhooks = .init() } else { try webhooks.read(&value) }
+        case "bannedWords":
+            if try value.null() { bannedWords = .init() } else { try bannedWords.read(&value, unknown: unknown) }
+        case "webhooks":
+            if try value.null() { webhooks = .init() } else { try webhooks.read(&value, unknown: unknown) }
         default: return false
         }
         return true

@@ -95,7 +95,7 @@ package struct WebhookSettings: Hashable, Sendable {
     }
 
     /// Reads changed settings; a webhook that is `null` is removed, and one without a secret keeps the existing secret.
-    mutating func read(_ reader: inout JSONReader) throws(ChatError) {
+    mutating func read(_ reader: inout JSONReader, unknown: UnknownSettings) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "before":
@@ -111,26 +111,30 @@ package struct WebhookSettings: Hashable, Sendable {
                             throw .invalidParameter("webhooks.before.onFailure", "must be allow or reject")
                         }
                         hook.onFailure = known
-                    default: try value.skip()
+                    default:
+                        let known = ["url", "secret", "timeoutSeconds", "onFailure"]
+                        try unknown.read(name, in: "webhooks.before", besides: known, &value)
                     }
                 }
                 before = hook
             case "after":
                 if try value.null() { return after = nil }
-                after = try After(from: &value, changing: after, "webhooks.after")
+                after = try After(from: &value, changing: after, unknown: unknown, "webhooks.after")
             case "subscriptions":
                 if try value.null() { return subscriptions = [:] }
                 try value.object { (name, value) throws(ChatError) in
                     if try value.null() { return subscriptions[name] = nil }
                     subscriptions[name] = try After(
-                        from: &value, changing: subscriptions[name], "webhooks.subscriptions.\(name)")
+                        from: &value, changing: subscriptions[name], unknown: unknown, "webhooks.subscriptions.\(name)")
                 }
             case "logHours":
                 guard let hours = Int(exactly: try value.integer()) else {
                     throw .invalidParameter("webhooks.logHours", "must be in 0...\(Self.maximumLogHours)")
                 }
                 logHours = hours
-            default: try value.skip()
+            default:
+                let known = ["before", "after", "subscriptions", "logHours"]
+                try unknown.read(name, in: "webhooks", besides: known, &value)
             }
         }
     }
@@ -193,7 +197,8 @@ extension WebhookSettings.After {
 
     /// Reads a webhook; what is left out stays as it is in `known`.
     fileprivate init(
-        from reader: inout JSONReader, changing known: WebhookSettings.After?, _ parameter: String
+        from reader: inout JSONReader, changing known: WebhookSettings.After?, unknown: UnknownSettings,
+        _ parameter: String
     ) throws(ChatError) {
         var webhook = known ?? .init(url: "", secret: "")
         try reader.object { (name, value) throws(ChatError) in
@@ -210,7 +215,7 @@ extension WebhookSettings.After {
                     events.insert(kind)
                 }
                 webhook.events = events
-            default: try value.skip()
+            default: try unknown.read(name, in: parameter, besides: ["url", "secret", "events"], &value)
             }
         }
         self = webhook

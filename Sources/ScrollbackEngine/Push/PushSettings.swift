@@ -79,7 +79,7 @@ package struct PushSettings: Hashable, Sendable {
     }
 
     /// Reads changed settings; absent members stay unchanged, and a service that is `null` is removed.
-    mutating func read(_ reader: inout JSONReader) throws(ChatError) {
+    mutating func read(_ reader: inout JSONReader, unknown: UnknownSettings) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "intervalSeconds":
@@ -89,7 +89,10 @@ package struct PushSettings: Hashable, Sendable {
                 intervalSeconds = seconds
             case "link": link = try value.null() ? nil : value.string()
             case "services": try readServices(&value)
-            default: if try !texts.read(name, &value) { try value.skip() }
+            default:
+                if try texts.read(name, &value, unknown: unknown) { return }
+                let known = PushTexts.settings + ["intervalSeconds", "link", "services"]
+                try unknown.read(name, in: "push", besides: known, &value)
             }
         }
     }

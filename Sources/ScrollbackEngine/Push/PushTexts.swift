@@ -55,6 +55,9 @@ package struct PushTexts: Hashable, Sendable {
 }
 
 extension PushTexts {
+    /// The names of the settings that ``read(_:_:unknown:)`` reads.
+    static let settings = ["language", "texts", "templates"]
+
     private static let maximumTemplates = 1000
     private static let maximumLanguages = 200
     private static let maximumTextBytes = 4096
@@ -94,8 +97,11 @@ extension PushTexts {
     ///
     /// A language or template in the change replaces the existing one, and `null` removes it.
     ///
+    /// - Parameter unknown: What happens to members of a template that it doesn't have.
     /// - Returns: Whether `name` is one of these settings.
-    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+    package mutating func read(
+        _ name: String, _ value: inout JSONReader, unknown: UnknownSettings
+    ) throws(ChatError) -> Bool {
         switch name {
         case "language":
             language = try value.null() ? nil : value.string()
@@ -111,7 +117,7 @@ extension PushTexts {
                 guard (1...128).contains(id.utf8.count) else {
                     throw .invalidParameter("push.templates", "must have IDs of 1...128 bytes", limit: 128)
                 }
-                templates[id] = try value.null() ? nil : Self.template(&value)
+                templates[id] = try value.null() ? nil : Self.template(&value, unknown: unknown)
             }
             try Self.check(templates.count, Self.maximumTemplates, "push.templates")
         default: return false
@@ -137,7 +143,9 @@ extension PushTexts {
         return phrases
     }
 
-    private static func template(_ value: inout JSONReader) throws(ChatError) -> PushTemplate {
+    private static func template(
+        _ value: inout JSONReader, unknown: UnknownSettings
+    ) throws(ChatError) -> PushTemplate {
         var template = PushTemplate(texts: [:])
         try value.object { (language, value) throws(ChatError) in
             var title: String?
@@ -146,7 +154,7 @@ extension PushTexts {
                 switch name {
                 case "title": title = try value.null() ? nil : Self.text(&value, "push.templates.title")
                 case "text": text = try Self.text(&value, "push.templates.text")
-                default: try value.skip()
+                default: try unknown.read(name, in: "push.templates", besides: ["title", "text"], &value)
                 }
             }
             let both = PushTemplate.Text(title: title, text: try text.required("push.templates.text"))

@@ -26,8 +26,10 @@ extension RequestReader {
 }
 
 extension ChatError {
+    /// Returns the error for a name that a request doesn't have, which suggests a similar one of `known`.
+    ///
     /// - Parameter object: The path of the object in the body that has the name, or `nil` for the request.
-    fileprivate static func unknownParameter(
+    package static func unknownParameter(
         _ name: String, in object: String? = nil, besides known: [String]
     ) -> ChatError {
         // A body can have names of any length, which the error must not repeat.

@@ -222,6 +222,8 @@ enum BadChanges {
             (#"{"webhooks":{"after":{"url":"file:///etc/passwd","secret":"\#(text(16))"}}}"#, "webhooks.after.url"),
             (#"{"webhooks":{"after":{"url":"http://x","secret":"\#(text(15))"}}}"#, "webhooks.after.secret"),
             (#"{"webhooks":{"before":{"url":"http://x"}}}"#, "webhooks.before.secret"),
+            (#"{"webhooks":{"after":{"url":"http://x","secret":"\#(text(16))","foo":1}}}"#, "webhooks.after.foo"),
+            (#"{"bannedWords":{"word":["x"]}}"#, "bannedWords.word"), (#"{"push":{"service":{}}}"#, "push.service"),
             // The server changes all of the settings or none.
             (#"{"allowsHistoryDelete":false,"countWindowDays":0}"#, "countWindowDays"), ("[]", "body"),
         ].map { .put("/v1/settings", $0.0, 422, "invalid-parameter", $0.1, by: .admin) } + [

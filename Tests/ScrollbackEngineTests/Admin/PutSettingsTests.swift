@@ -5,6 +5,14 @@ import Testing
 
 @Suite("The settings operation")
 struct PutSettingsTests {
+    private static func put(_ text: String, _ harness: EngineHarness) throws -> ServerSettings {
+        var body = JSONReader(text)
+        var reader = RequestReader(path: [:], query: [:], body: try JSONMembers(&body), limits: harness.engine.limits)
+        let operation = try PutSettings(from: &reader)
+        let context = OperationContext(engine: harness.engine, caller: EngineHarness.admin, offload: { $0() })
+        return try harness.done { operation.execute(context, completion: $0) }.settings
+    }
+
     @Test("Every setting is a parameter")
     func parameters() throws {
         var writer = JSONWriter()
@@ -23,14 +31,7 @@ struct PutSettingsTests {
     @Test("A request changes the settings it names")
     func changes() throws {
         let harness = try EngineHarness()
-        func put(_ text: String) throws -> ServerSettings {
-            var body = JSONReader(text)
-            var reader = RequestReader(
-                path: [:], query: [:], body: try JSONMembers(&body), limits: harness.engine.limits)
-            let operation = try PutSettings(from: &reader)
-            let context = OperationContext(engine: harness.engine, caller: EngineHarness.admin, offload: { $0() })
-            return try harness.done { operation.execute(context, completion: $0) }.settings
-        }
+        func put(_ text: String) throws -> ServerSettings { try Self.put(text, harness) }
         #expect(try put(#"{"replayDays":3,"bannedWords":{"words":["darn"]},"unknown":1}"#).replayDays == 3)
         let stored = try put(#"{"bannedWords":null,"countWindowDays":null}"#)
         #expect(stored.replayDays == 3 && stored.countWindowDays == nil)
@@ -46,6 +47,55 @@ struct PutSettingsTests {
         #expect(harness.engine.settings == stored)
     }
 
+    @Test("A member that no setting has is refused by its path, and the whole change with it")
+    func unknownMembers() throws {
+        let harness = try EngineHarness()
+        let hook = #""url":"https://example.com/","secret":"0123456789abcdef""#
+        for (text, path) in [
+            (#"{"webhooks":{"hours":1}}"#, "webhooks.hours"), (#"{"webhooks":{"foo":null}}"#, "webhooks.foo"),
+            (#"{"webhooks":{"before":{\#(hook),"timeout":1}}}"#, "webhooks.before.timeout"),
+            (#"{"webhooks":{"after":{\#(hook),"foo":1}}}"#, "webhooks.after.foo"),
+            (#"{"webhooks":{"after":{"foo":{}}}}"#, "webhooks.after.foo"),
+            (#"{"webhooks":{"after.url":"https://example.com/"}}"#, "webhooks.after.url"),
+            (#"{"webhooks":{"subscriptions":{"bot":{\#(hook),"event":[]}}}}"#, "webhooks.subscriptions.bot.event"),
+            (#"{"bannedWords":{"word":["darn"]}}"#, "bannedWords.word"), (#"{"push":{"service":{}}}"#, "push.service"),
+            (#"{"push":{"templates":{"t":{"default":{"text":"x","sound":"y"}}}}}"#, "push.templates.sound"),
+        ] {
+            let change = #"{"auditDays":5,\#(text.dropFirst())"#
+            let error = #expect(throws: ChatError.self, "\(text)") { try Self.put(change, harness) }
+            #expect(error?.code == .invalidParameter && error?.parameter == path, "\(text)")
+        }
+        #expect(harness.engine.settings == ServerSettings())
+        let error = #expect(throws: ChatError.self) { try Self.put(#"{"webhooks":{"loghours":1}}"#, harness) }
+        #expect(error?.message.hasSuffix("Did you mean webhooks.logHours?") == true, "\(error?.message ?? "")")
+    }
+
+    @Test("Members that the settings don't show, such as secrets, defaults and removed webhooks, are accepted")
+    func hiddenMembers() throws {
+        let harness = try EngineHarness()
+        let hook = #""url":"https://example.com/","secret":"0123456789abcdef""#
+        for text in [
+            #"{"webhooks":{"before":null,"after":null,"subscriptions":null}}"#,
+            #"{"webhooks":{"before":{\#(hook)},"after":{\#(hook)},"subscriptions":{"bot":{\#(hook)}}}}"#,
+            #"{"webhooks":{"after":{"secret":"fedcba9876543210"},"subscriptions":{"bot":{},"other":null}}}"#,
+            #"{"webhooks":{"after":null,"subscriptions":{"bot":null}}}"#, #"{"webhooks":{"subscriptions":{}}}"#,
+            #"{"webhooks":{"before":{"timeoutSeconds":2,"onFailure":"allow"},"logHours":24}}"#, #"{"webhooks":{}}"#,
+            #"{"webhooks":null}"#, #"{"bannedWords":{"words":[],"action":"reject"}}"#, #"{"bannedWords":null}"#,
+            #"{"push":{"link":null,"language":null,"intervalSeconds":0,"texts":{"DE-ch":{}},"templates":{"t":null}}}"#,
+            #"{"push":{"texts":{"de-ch":null},"templates":{"t":{"default":{"title":null,"text":"x"}}}}}"#,
+            #"{"push":{"services":{"apns":null}}}"#, #"{"push":null}"#,
+        ] {
+            #expect(throws: Never.self, "\(text)") { try Self.put(text, harness) }
+        }
+        // What a request of the settings returns can be sent back.
+        let webhooks = #"{"before":{\#(hook)},"subscriptions":{"new":{\#(hook)}}}"#
+        _ = try Self.put(#"{"webhooks":\#(webhooks),"push":{"link":"app://x"}}"#, harness)
+        let settings = harness.engine.settings
+        var writer = JSONWriter()
+        writer.object { settings.writeMembers(to: &$0) }
+        #expect(try Self.put(writer.text, harness) == settings)
+    }
+
     @Test("Settings of a newer version are kept, and values of a newer version are refused")
     func newerVersion() throws {
         let store = MemoryStore(generation: 1)
@@ -55,6 +105,7 @@ struct PutSettingsTests {
         for (settings, name) in [
             (#"{"auditDays":5,"glow":true}"#, "glow"), (#"{"auditDays":5,"push":{"sound":{}}}"#, "push.sound"),
             (#"{"auditDays":5,"webhooks":{"logHours":1,"x":[]}}"#, "webhooks.x"),
+            (#"{"auditDays":5,"bannedWords":{"x":1}}"#, "bannedWords.x"),
         ] {
             try put(settings)
             let harness = try EngineHarness(store: store)

@@ -400,7 +400,7 @@ struct WebhookSubscriptionTests {
         let error = refusal {
             var settings = ServerSettings()
             var reader = JSONReader(json)
-            _ = try settings.read("webhooks", &reader)
+            _ = try settings.read("webhooks", &reader, unknown: .skip)
             _ = try settings.validated()
         }
         #expect(error?.parameter == parameter, "\(String(describing: error))")
@@ -413,7 +413,7 @@ struct WebhookSubscriptionTests {
             var all = ServerSettings()
             all.moderation.webhooks = settings
             var reader = JSONReader(json)
-            _ = try all.read("webhooks", &reader)
+            _ = try all.read("webhooks", &reader, unknown: .skip)
             settings = try all.validated().moderation.webhooks
         }
         try change(#"{"subscriptions":{"a":{"url":"http://a","secret":"0123456789abcdef"}}}"#)

@@ -12,7 +12,7 @@ import Testing
     private func change(_ json: String) -> @Sendable (inout ServerSettings) -> Void {
         { settings in
             var reader = JSONReader(json)
-            _ = try? settings.read("push", &reader)
+            _ = try? settings.read("push", &reader, unknown: .skip)
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
         func read(_ json: String) throws -> PushSettings {
             var settings = harness.engine.settings
             var reader = JSONReader(json)
-            _ = try settings.read("push", &reader)
+            _ = try settings.read("push", &reader, unknown: .skip)
             return settings.push
         }
         let refused = refusal { _ = try read(#"{"services":{"apns":{"key":"other"}}}"#) }

@@ -171,7 +171,9 @@ struct PushTextTests {
     func languages() throws {
         var texts = PushTexts()
         var reader = JSONReader(#"{"texts":{"de":{"image":"Foto"},"zh-Hant":{"image":"照片"},"ar":{"image":"صورة 📷"}}}"#)
-        try reader.object { (name, value) throws(ChatError) in _ = try texts.read(name, &value) }
+        try reader.object { (name, value) throws(ChatError) in
+            _ = try texts.read(name, &value, unknown: .refuse)
+        }
         func image(_ language: String?) -> String? {
             texts.resolve(subject(.direct, type: .image), for: PushRecipient(user: "alice", language: language))?.body
         }
@@ -198,7 +200,9 @@ struct PushTextTests {
     func settings() throws {
         func change(_ texts: inout PushTexts, _ json: String) throws {
             var reader = JSONReader(json)
-            try reader.object { (name, value) throws(ChatError) in _ = try texts.read(name, &value) }
+            try reader.object { (name, value) throws(ChatError) in
+                _ = try texts.read(name, &value, unknown: .refuse)
+            }
         }
         func written(_ texts: PushTexts) -> String {
             var writer = JSONWriter()

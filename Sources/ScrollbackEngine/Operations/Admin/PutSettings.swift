@@ -34,7 +34,7 @@ package struct PutSettings: ChatOperation {
     private func apply(to settings: inout ServerSettings) throws(ChatError) {
         for (name, value) in changes {
             var value = value
-            _ = try settings.read(name, &value)
+            _ = try settings.read(name, &value, unknown: .refuse)
         }
     }
 
