@@ -175,6 +175,30 @@ struct NodeSecretsTests {
         await #expect(throws: ChatError.self) { try await tokens.verify(old) }
     }
 
+    @Test("A new secret is logged once when it signs, with its ID and without its value")
+    func newSecretsAreLogged() async throws {
+        let folder = try TemporaryFolder()
+        let log = LogRecorder()
+        let tokens = try await TokenService(directory: folder.url, clock: { [time] in time.date })
+        func reload() async { for _ in 0..<2 { await tokens.reloadIfChanged(logger: log.logger) } }
+        await reload()
+        #expect(log.lines.isEmpty)
+        var keys = try SigningKeys.open(in: folder.url)
+        keys.rotate(overlap: day, now: time.date)
+        try keys.save(in: folder.url)
+        await reload()
+        let first = try #require(keys.keys.last?.kid)
+        #expect(log.lines == ["A new secret signs tokens. key=\(first)"])
+        let rotator = SecretRotator(SecretsFile(in: folder.url), isShared: false, clock: { [time] in time.date })
+        let second = try rotator.rotate(own: tokens.encodedSecrets(), overlap: day).key
+        await reload()
+        // It is only accepted yet.
+        #expect(log.lines.count == 1)
+        time.advance(by: SecretRotator.delayOfOneServer + 1)
+        await reload()
+        #expect(log.lines.dropFirst() == ["A new secret signs tokens. key=\(second)"])
+    }
+
     @Test("No node refuses a token that another one signs", arguments: Seeds.range(20))
     func histories(seed: UInt64) async throws {
         var generator = SplitMix64(seed: seed)

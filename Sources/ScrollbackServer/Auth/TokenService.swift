@@ -20,8 +20,8 @@ package final class TokenService: Sendable {
     private struct State {
         /// The claims of tokens with a valid signature, and the keys that verified them.
         var cachedTokens: [String: (token: SignedToken, keys: KeyVersions)] = [:]
-        /// The ID of the secret that signed at the last check of the administrator token.
-        var keyOfAdmin: String?
+        /// The ID of the secret that signed at the last check.
+        var signer: String?
         /// The last logged error of each file, so that the server logs an error only once.
         var loggedErrors: [String: String] = [:]
     }
@@ -83,7 +83,7 @@ package final class TokenService: Sendable {
         KeyVersions(secrets: secrets.version, issuerKeys: issuerKeys?.version)
     }
 
-    /// Reloads `secrets.json` and the external keys if they changed, and logs the external keys.
+    /// Reloads `secrets.json` and the external keys if they changed, and logs the external keys and a new secret.
     ///
     /// If a file can't be loaded, the service logs the error once and keeps using the previous keys. Keys at a URL are
     /// downloaded in the background.
@@ -93,7 +93,7 @@ package final class TokenService: Sendable {
             await logFailure(of: "the token keys", logger) { try await issuerKeys.reload() }
             issuerKeys.takeUnloggedKeys()?.log(logger)
         }
-        await renewAdminKey(logger)
+        await noteSigner(logger)
     }
 
     private func logFailure(of what: String, _ logger: Logger, _ reload: () async throws -> Void) async {
@@ -133,17 +133,21 @@ package final class TokenService: Sendable {
     /// Returns the IDs of the secrets that have retired within the last minute; call this every few seconds.
     func retiredKeys() -> Set<String> { secrets.retiredKeys() }
 
-    /// Replaces the administrator token of the data directory when a secret signs that ``SecretRotator`` made.
-    private func renewAdminKey(_ logger: Logger) async {
-        guard let key = try? secrets.signer().key, key.signsAt != nil else { return }
-        let isNew = state.withLock { state in
-            defer { state.keyOfAdmin = key.kid }
-            return state.keyOfAdmin != key.kid
+    /// Logs when another secret signs than at the last check.
+    ///
+    /// If ``SecretRotator`` made it, the administrator token of the data directory is replaced.
+    private func noteSigner(_ logger: Logger) async {
+        guard let key = try? secrets.signer().key else { return }
+        let last = state.withLock { state in
+            defer { state.signer = key.kid }
+            return state.signer
         }
-        guard isNew, let old = AdminKey.key(in: directory), old != key.kid else { return }
+        guard last != key.kid else { return }
+        if last != nil { logger.notice("A new secret signs tokens.", metadata: ["key": "\(key.kid)"]) }
+        guard key.signsAt != nil, let old = AdminKey.key(in: directory), old != key.kid else { return }
         do {
             try await AdminKey.write(in: directory, self)
-            logger.notice("A new secret signs tokens. The administrator token in admin.key is replaced.")
+            logger.notice("Replaced the administrator token in admin.key, which the earlier secret signed.")
         } catch {
             logger.error(
                 "Can't replace the administrator token in admin.key. Make one with `scrollback token admin --admin`.",
