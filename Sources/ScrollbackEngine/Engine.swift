@@ -45,6 +45,8 @@ package final class Engine: Sendable {
     /// Writes backups when administrators ask for them.
     let backups: any BackupWriter
     package let deliveries: DeliveryQueue
+    /// Receives the name of a webhook for events when it begins to fail, with the reason, and when it works again.
+    let webhookStateChanged: @Sendable (_ webhook: String, _ failure: String?) -> Void
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
@@ -80,6 +82,8 @@ package final class Engine: Sendable {
     ///   - filter: Replaces the built-in content filter.
     ///   - mentionLimiter: The rate limit for mentions of everyone; `nil` for no limit.
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
+    ///   - webhookStateChanged: Receives the name of a webhook for events, and the reason when its requests begin to
+    ///     fail. The reason is `nil` when all of its events are delivered again.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
     ///   - backups: Writes backups when administrators ask for them; the default refuses.
@@ -97,7 +101,9 @@ package final class Engine: Sendable {
         execution: CommitQueue.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
-        webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
+        webhooks: (any WebhookTransport)? = nil,
+        webhookStateChanged: @escaping @Sendable (_ webhook: String, _ failure: String?) -> Void = { _, _ in },
+        gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), backups: any BackupWriter = NoBackupWriter(),
         space: StorageSpace = .unlimited, uploadPace: UploadPace = .unlimited,
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
@@ -130,6 +136,7 @@ package final class Engine: Sendable {
         hasCustomFilter = filter != nil
         self.mentionLimiter = mentionLimiter
         self.webhooks = webhooks
+        self.webhookStateChanged = webhookStateChanged
         self.gateway = gateway
         self.pushTiming = pushTiming
         self.store = store

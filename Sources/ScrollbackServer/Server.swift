@@ -103,7 +103,7 @@ package struct Server: Sendable {
         engine = try Engine(
             store: store, node: nodes?.node, index: search, media: media,
             mentionLimiter: options.everyoneRate.map { MentionLimiter(perHour: $0, burst: options.everyoneBurst) },
-            webhooks: webhooks, gateway: gateway,
+            webhooks: webhooks, webhookStateChanged: WebhookLogger(logger: logger).stateChanged, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), backups: backups,
             space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),

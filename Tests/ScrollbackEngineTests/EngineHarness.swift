@@ -23,6 +23,7 @@ final class EngineHarness: Sendable {
         execution: CommitQueue.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
+        webhookStateChanged: @escaping @Sendable (_ webhook: String, _ failure: String?) -> Void = { _, _ in },
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), backups: any BackupWriter = NoBackupWriter(),
         searchTime: SearchTime = SearchTime(limit: .seconds(3_600)), batchTime: Duration = .seconds(3_600),
@@ -37,7 +38,8 @@ final class EngineHarness: Sendable {
         ids = Mutex(idsAbove)
         engine = try Engine(
             store: store, node: node, index: index, media: media, execution: execution, permissions: permissions,
-            filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
+            filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks,
+            webhookStateChanged: webhookStateChanged, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, backups: backups, space: space({ [clock] in clock.now }),
             uploadPace: uploadPace, checkpointKey: checkpointKey, rolledBack: rolledBack,
             clock: { [clock] in clock.now }, searchTime: searchTime, batchTime: batchTime)

@@ -34,23 +34,47 @@ extension Engine {
             limit: Self.maximumConcurrentDeliveries, delay: Self.retryDelay,
             outageThreshold: Self.maximumConcurrentDeliveries)
         var current: WebhookSettings.After?
+        var isFailing = false
+        let lastError = Mutex<String?>(nil)
         await loop.run(schedule, clock: clock) { schedule, now in
             guard isLeader, let webhook = deliveries.receiver(name)?.webhook else { return ([], nil) }
-            if webhook != current { schedule.forgetFailures() }
+            if webhook != current {
+                schedule.forgetFailures()
+                isFailing = false
+                lastError.withLock { $0 = nil }
+            }
             current = webhook
-            return try store.read { store in
+            let turn = try store.read { store in
                 try schedule.turn(now: now) {
                     try store.conversationsWithDeliveries(to: name, after: $0, limit: $1)
                 }
             }
+            // One conversation whose events the webhook refuses must not report both states again and again. So the
+            // webhook works again when the events of all conversations are delivered.
+            let error = schedule.hasFailures ? lastError.withLock(\.self) : nil
+            if let error, !isFailing {
+                isFailing = true
+                webhookStateChanged(name, error)
+            } else if isFailing, !schedule.hasFailures {
+                isFailing = false
+                lastError.withLock { $0 = nil }
+                webhookStateChanged(name, nil)
+            }
+            return turn
         } step: { [self] lane in
-            loop.finish(lane, await deliver(lane, to: name, over: transport))
+            let outcome = await deliver(lane, to: name, over: transport) { error in
+                lastError.withLock { $0 = error }
+            }
+            loop.finish(lane, outcome)
         }
     }
 
     /// Sends the pending events of one conversation, as many as fit into one request.
+    ///
+    /// - Parameter noteFailure: Receives the reason if the webhook does not acknowledge the events.
     private func deliver(
-        _ lane: OutboundSchedule.Lane, to name: String, over transport: any WebhookTransport
+        _ lane: OutboundSchedule.Lane, to name: String, over transport: any WebhookTransport,
+        noteFailure: @Sendable (_ reason: String) -> Void
     ) async -> OutboundSchedule.Outcome {
         guard case .conversation(let conversation) = lane, let receiver = deliveries.receiver(name),
             let rows = try? store.read({
@@ -64,10 +88,11 @@ extension Engine {
             timeout: Self.deliveryTimeout, now: clock())
         let answer = await post(request, over: transport)
         let attempt = DeliveryAttempt(answer, at: clock(), keepsLog: receiver.keepsLog)
-        if attempt.error == nil {
-            deliveries.posts.wrappingAdd(1, ordering: .relaxed)
-        } else {
+        if let error = attempt.error {
             deliveries.failures.wrappingAdd(1, ordering: .relaxed)
+            noteFailure(error)
+        } else {
+            deliveries.posts.wrappingAdd(1, ordering: .relaxed)
         }
         // Events whose delivery could not be recorded are sent again: delivery is at least once.
         guard

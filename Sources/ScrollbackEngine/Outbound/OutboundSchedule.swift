@@ -69,6 +69,11 @@ package struct OutboundSchedule {
         self.outageThreshold = outageThreshold
     }
 
+    /// Whether a lane with pending rows has failed since its last success.
+    ///
+    /// Lanes that lost their rows, for example because a conversation was deleted, count until a turn examines them.
+    package var hasFailures: Bool { waits.values.contains { $0.failures > 0 } }
+
     /// Ends all backoff, because the destination changed.
     package mutating func forgetFailures() {
         waits = [:]

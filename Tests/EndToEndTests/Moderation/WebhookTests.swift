@@ -52,6 +52,10 @@ struct WebhookTests {
         _ = try await eventually("no event is waiting") {
             try await server.metric("scrollback_webhook_waiting") == 0 ? true : nil
         }
+        for line in ["A webhook does not accept events.", "A webhook accepts events again."] {
+            _ = try await eventually("the log has: \(line)") { server.log.contains(line) ? true : nil }
+        }
+        #expect(server.log.contains(" webhook=after"), "\(server.log)")
         try await server.terminate()
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -97,6 +98,76 @@ struct WebhookSubscriptionTests {
         try harness.send("three", to: group, by: "alice")
         #expect(try await eventually { harness.engine.pendingDeliveries == 0 })
         #expect(try texts(receiver, at: "late.invalid") == ["message three"])
+        delivering.cancel()
+        await delivering.value
+    }
+
+    @Test("A webhook is reported once when it begins to fail, and once when all of its events are delivered again")
+    func failuresAreReportedOnce() async throws {
+        let receiver = FakeWebhookReceiver()
+        receiver.answer("", status: 503)
+        let reports = Mutex<[String]>([])
+        let harness = try EngineHarness(
+            webhooks: receiver,
+            webhookStateChanged: { webhook, failure in
+                reports.withLock { $0.append("\(webhook): \(failure ?? "works")") }
+            })
+        let other = ConversationID.group("other")
+        for id in [group, other] { try harness.make(id, members: ["alice"]) }
+        try harness.set { [self] in $0.moderation.webhooks = .init(subscriptions: ["bot": webhook("bot")]) }
+        try harness.send("unwanted", to: other, by: "alice")
+        let delivering = Task { await harness.engine.runDeliveryLoop() }
+        /// Lets time pass until the condition is met. Each message to the other conversation begins a turn.
+        func pass(until condition: () -> Bool) async throws -> Bool {
+            try await eventually {
+                harness.clock.advance(by: 100)
+                try harness.send(to: group, by: "alice")
+                return condition()
+            }
+        }
+        func refusals() -> Int { receiver.requests.count { $0.text.contains("unwanted") } }
+        #expect(try await pass { refusals() >= 3 })
+        let failed = "bot: The webhook answered with status 503."
+        #expect(try await pass { !reports.withLock(\.isEmpty) })
+        // The webhook accepts the events of one conversation and refuses those of the other.
+        receiver.answer { WebhookResponse(status: $0.text.contains("unwanted") ? 503 : 200) }
+        let earlier = refusals()
+        #expect(try await pass { refusals() >= earlier + 3 })
+        #expect(reports.withLock(\.self) == [failed])
+        receiver.answer("")
+        #expect(try await pass { reports.withLock(\.count) > 1 })
+        #expect(reports.withLock(\.self) == [failed, "bot: works"])
+        // After the deletion of a conversation, no event of it can be delivered.
+        receiver.answer { WebhookResponse(status: $0.text.contains("unwanted") ? 500 : 200) }
+        try harness.send("unwanted", to: other, by: "alice")
+        #expect(try await pass { reports.withLock(\.count) == 3 })
+        try harness.delete(other)
+        #expect(try await pass { reports.withLock(\.count) == 4 })
+        delivering.cancel()
+        await delivering.value
+    }
+
+    @Test("A changed webhook is reported again if it fails, and not as working before a request succeeded")
+    func changedWebhookIsReportedAgain() async throws {
+        let receiver = FakeWebhookReceiver()
+        receiver.answer { WebhookResponse(status: $0.url.contains("first") ? 500 : 404) }
+        let reports = Mutex<[String]>([])
+        let harness = try EngineHarness(
+            webhooks: receiver,
+            webhookStateChanged: { webhook, failure in
+                reports.withLock { $0.append("\(webhook): \(failure?.suffix(4) ?? "works")") }
+            })
+        try harness.make(group, members: ["alice"])
+        try harness.set { [self] in $0.moderation.webhooks = .init(after: webhook("first")) }
+        try harness.send(to: group, by: "alice")
+        let delivering = Task { await harness.engine.runDeliveryLoop() }
+        #expect(try await eventually { reports.withLock(\.self) == ["after: 500."] })
+        try harness.set { [self] in $0.moderation.webhooks.after = webhook("second") }
+        #expect(
+            try await eventually {
+                harness.clock.advance(by: 1)
+                return reports.withLock(\.self) == ["after: 500.", "after: 404."]
+            })
         delivering.cancel()
         await delivering.value
     }
