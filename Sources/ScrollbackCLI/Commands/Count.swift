@@ -103,10 +103,24 @@ struct Settings: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
+    // An error of `run` would show the usage of `scrollback` instead of that of this command.
+    func validate() throws {
+        _ = try retention
+        _ = try countWindow
+    }
+
+    private var retention: String?? {
+        get throws { try number(retentionDays, or: "forever", "retention-days") }
+    }
+
+    private var countWindow: String?? {
+        get throws { try number(countWindowDays, or: "none", "count-window-days") }
+    }
+
     func run() async throws {
         try await reporting {
-            let retention = try number(retentionDays, or: "forever", "retention-days")
-            let window = try number(countWindowDays, or: "none", "count-window-days")
+            let retention = try retention
+            let window = try countWindow
             let isChange =
                 retention != nil || window != nil || allowsHistory != nil || allowsHistoryDelete != nil
                 || recallLowersUnread != nil || replayDays != nil || readReceipts != nil || presence != nil

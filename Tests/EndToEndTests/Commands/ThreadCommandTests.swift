@@ -82,6 +82,18 @@ struct ThreadCommandTests {
             try await eventually { try await run("history", "group:crew", "--as", "bob").output.contains("now") })
     }
 
+    @Test("A wrong number of days is a usage error of the settings command")
+    func settingsUsage() async throws {
+        for (option, words) in [("--retention-days", "or forever"), ("--count-window-days", "or none")] {
+            for value in ["abc", "0", "1.5"] {
+                let wrong = try await run("settings", option, value)
+                #expect(wrong.code == 64 && wrong.errors.contains("\(option) must be a number of days"), "\(wrong)")
+                #expect(wrong.errors.contains(words), "\(wrong)")
+                #expect(wrong.errors.contains("Usage: scrollback settings"), "\(wrong)")
+            }
+        }
+    }
+
     @Test("The directory finds users if the setting allows it, and the audit log shows who changed the setting")
     func directory() async throws {
         let off = try await run("people", "ali", "--as", "bob")
