@@ -50,6 +50,7 @@ package struct Server: Sendable {
     package init(_ options: ServerOptions, logger: Logger) async throws {
         self.options = options
         self.logger = logger
+        try options.checkAddresses()
         try Backup.checkIsDataDirectory(options.directory)
         try Backup.makeDirectory(options.directory, for: "data")
         let restricted = try PrivateFiles.restrict(options.directory, errorCode: .internalError)

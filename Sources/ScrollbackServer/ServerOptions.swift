@@ -130,6 +130,17 @@ package struct ServerOptions: Sendable {
     /// The address of all users.
     var address: ListenAddress { ListenAddress(host: host, port: port, parameter: "port") }
 
+    /// Checks that the address for administrators is not the one of all users.
+    ///
+    /// - Throws: `invalid-parameter`, which names the options of both.
+    package func checkAddresses() throws(ChatError) {
+        guard let adminAddress, adminAddress.overlaps(address) else { return }
+        throw .invalidParameter(
+            "admin-address",
+            "(\(adminAddress)) must differ from the address of all users, --host and --port (\(address)). Choose "
+                + "another port")
+    }
+
     /// Whether the chat page signs in the users of a demonstration without a token.
     package var offersDemoTokens: Bool { makesDemo && ListenAddress.loopbackHosts.contains(host) }
 

@@ -36,6 +36,19 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         self.init(host: isIPv6 ? String(host.dropFirst().dropLast()) : host, port: port, parameter: parameter)
     }
 
+    /// Whether the server can't listen on both addresses: they have the same port, and the same host or a host that
+    /// stands for all addresses of its family.
+    ///
+    /// Different names of one host count as different hosts.
+    func overlaps(_ other: ListenAddress) -> Bool {
+        guard port != 0, port == other.port else { return false }
+        if host.lowercased() == other.host.lowercased() { return true }
+        let hosts = [host, other.host]
+        let areIPv4 = hosts.allSatisfy { $0.allSatisfy { "0123456789.".contains($0) } }
+        let areIPv6 = hosts.allSatisfy { $0.contains(":") }
+        return areIPv4 && hosts.contains("0.0.0.0") || areIPv6 && hosts.contains("::")
+    }
+
     /// The host as in a URL.
     var urlHost: String { host.contains(":") ? "[\(host)]" : host }
 

@@ -94,6 +94,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("LOCALHOST", "localhost"), ("0.0.0.0", "127.0.0.1"),
+        ("127.0.0.1", "0.0.0.0"), ("::", "[::1]"),
+    ])
+    func `The address of all users is refused before the start, with the names of both options`(
+        host: String, admin: String
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let data = folder.url.appending(component: "data")
+        let result = try await RunningServer.command([
+            "serve", "--host", host, "--port", "8080", "--data", data.path, "--admin-address", "\(admin):8080",
+        ])
+        #expect(result.code == 1 && result.errors.hasPrefix("error: admin-address (\(admin):8080) must"), "\(result)")
+        #expect(result.errors.contains("--host and --port") && result.errors.contains("(invalid-parameter)"))
+        #expect(!FileManager.default.fileExists(atPath: data.path))
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", 8080, "127.0.0.1:8081"), ("127.0.0.1", 0, "127.0.0.1:0"), ("10.0.0.5", 8080, "127.0.0.1:8080"),
+        ("0.0.0.0", 8080, "[::1]:8080"), ("0.0.0.0", 8080, "localhost:8080"),
+    ])
+    func `Addresses that differ are accepted`(host: String, port: Int, admin: String) throws {
+        var options = ServerOptions(directory: URL(filePath: "/nowhere"))
+        (options.host, options.port) = (host, port)
+        options.adminAddress = try ListenAddress(admin, parameter: "admin-address")
+        #expect(throws: Never.self) { try options.checkAddresses() }
+    }
+
     @Test func `An address that is in use stops the start with its name`() async throws {
         let other = try await RunningServer.start()
         let folder = try TemporaryFolder()
