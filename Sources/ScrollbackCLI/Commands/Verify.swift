@@ -4,6 +4,7 @@ import Scrollback
 import ScrollbackModel
 import ScrollbackServer
 import ScrollbackSQLite
+import SQLiteSupport
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,6 +54,10 @@ struct Verify: AsyncParsableCommand {
             let url = URL(filePath: directory, directoryHint: .isDirectory)
             var violations: [String]
             var olderSchema: Int?
+            try checkIsReadable(url, parameter: "directory")
+            if let against {
+                try checkIsReadable(URL(filePath: against, directoryHint: .isDirectory), parameter: "against")
+            }
             if against != nil, BackupManifest.exists(in: url) || isDataDirectory(url) {
                 throw ChatError.invalidParameter("against", "can only be compared with a client's store")
             }
@@ -79,6 +84,10 @@ struct Verify: AsyncParsableCommand {
             }
             try finish(violations, olderSchema)
         }
+    }
+
+    private func checkIsReadable(_ url: URL, parameter: String) throws(ChatError) {
+        try checkAccess(to: url, [BackupManifest.fileName, SQLiteStore.fileName], parameter: parameter)
     }
 
     private func finish(_ violations: [String], _ olderSchema: Int? = nil) throws {
@@ -125,6 +134,14 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func verifyServer(_ url: URL) throws -> [String] {
+        try checkAccess(
+            to: url, [SQLiteStore.fileName, DirectoryLock.fileName], R_OK | W_OK, parameter: "directory")
+        guard !DirectoryLock.isHeld(url) else {
+            throw ChatError(
+                .conflict,
+                "The directory \(url.path) is in use, usually by a server. Stop the server, or verify a backup: run "
+                    + "`scrollback backup NEW --data \(url.path)` and `scrollback verify NEW`.")
+        }
         var options = SQLiteStore.Options()
         options.keys = try storeKeyOptions.keysFromEnvironment()
         options.reencryptsExistingRows = false

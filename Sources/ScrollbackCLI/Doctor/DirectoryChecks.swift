@@ -20,6 +20,8 @@ struct DirectoryChecks {
     private static let largestWAL: Int64 = 256 << 20
 
     func run() -> [Finding] {
+        // If permissions hide the directory, it also seems not to exist.
+        guard !isDenied(directory, R_OK | X_OK) else { return [denied("data directory", directory)] }
         guard FileManager.default.fileExists(atPath: directory.path) else {
             return [
                 .failed(
@@ -34,16 +36,14 @@ struct DirectoryChecks {
                     fix: "Restore it with scrollback restore \(directory.path) --data NEW-DIRECTORY.")
             ]
         }
-        guard access(directory.path, R_OK | X_OK) == 0 else {
-            return [
-                .failed(
-                    "data directory", "The current user can't read \(directory.path).",
-                    fix: "Run this command as the server's user.")
-            ]
-        }
         return [filePermissions("data directory", directory, 0o700)]
             + ["secrets.json", "admin.key"].map { filePermissions($0, directory.appending(component: $0), 0o600) }
             + store() + files()
+    }
+
+    private func denied(_ check: String, _ file: URL) -> Finding {
+        .failed(
+            check, "The current user can't read \(file.path).", fix: "Run this command as the server's user.")
     }
 
     private func files() -> [Finding] {
@@ -69,10 +69,7 @@ struct DirectoryChecks {
                         ? ". If its content may have leaked, run scrollback token admin --admin --rotate --overlap 0."
                         : "."))
         }
-        guard access(file.path, R_OK) == 0 else {
-            return .failed(
-                check, "The current user can't read \(file.path).", fix: "Run this command as the server's user.")
-        }
+        guard !isDenied(file) else { return denied(check, file) }
         return .ok(check, "Only the owner can read \(file.path) (mode \(mode)).")
     }
 
@@ -80,6 +77,8 @@ struct DirectoryChecks {
         if DirectoryMarker.postgres.exists(in: directory) {
             return [.ok("store", "The messages are in a PostgreSQL database, which this command does not check.")]
         }
+        let file = directory.appending(component: SQLiteStore.fileName)
+        guard !isDenied(file) else { return [denied("store", file)] }
         let inspection: SQLiteStore.Inspection
         do {
             guard let found = try SQLiteStore.inspect(directory) else {

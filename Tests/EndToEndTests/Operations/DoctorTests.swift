@@ -125,6 +125,33 @@ import Testing
         #expect(broken["store"] == "failed" && broken.fixes["store"]?.contains("verify") == true, "\(broken)")
     }
 
+    #if os(Linux)
+        @Test func `A data directory or a store of another user fails with the user to run the command as`()
+            async throws
+        {
+            try await server.terminate()
+            func examine(_ directory: URL) async throws -> Report {
+                try await Report(
+                    ["--data", directory.path, "--server", server.url.absoluteString],
+                    shell: RunningServer.underPermissions, folder: server.folder)
+            }
+            let fix = "Run this command as the server's user."
+            chmod(server.data.path, 0)
+            for directory in [server.data, server.data.appending(component: "below")] {
+                let closed = try await examine(directory)
+                #expect(closed.code == 1 && closed.fixes["data directory"] == fix, "\(closed)")
+                #expect(closed.details["data directory"] == "The current user can't read \(directory.path).")
+            }
+            chmod(server.data.path, 0o700)
+            let store = server.data.appending(component: "scrollback.sqlite")
+            chmod(store.path, 0)
+            let closed = try await examine(server.data)
+            chmod(store.path, 0o600)
+            #expect(closed["data directory"] == "ok" && closed.fixes["store"] == fix, "\(closed)")
+            #expect(closed.details["store"] == "The current user can't read \(store.path).")
+        }
+    #endif
+
     @Test func `A low descriptor limit and a large write-ahead log are warnings and not failures`() async throws {
         let few = try await examine(descriptors: 512)
         #expect(few.code == 0 && few.troubles == ["file descriptors"], "\(few)")

@@ -70,6 +70,37 @@ struct FilePermissionTests {
     }
 
     #if os(Linux)
+        @Test("Verifying a directory that the current user can't open fails with the path and the user to run it as")
+        func verifyOfAnotherUser() async throws {
+            let server = try await RunningServer.start()
+            #expect(try await server.terminate() == 0)
+            let store = server.data.appending(component: "scrollback.sqlite")
+            func verify(_ directory: URL) async throws -> String {
+                let process = try RunningServer.run(
+                    ["verify", directory.path], shell: RunningServer.underPermissions, name: "verify",
+                    folder: server.folder)
+                #expect(try await process.waitForEnd(within: 60) == 1)
+                return process.errorText
+            }
+            func expected(_ file: URL) -> String { "directory can't be opened by the current user (\(file.path))." }
+            for (closed, mode) in [(server.data, 0o700), (store, 0o600)] as [(URL, mode_t)] {
+                chmod(closed.path, 0)
+                let errors = try await verify(server.data)
+                #expect(errors.contains(expected(closed)) && errors.contains("sudo -u USER"), "\(errors)")
+                if closed == server.data {
+                    // Permissions hide what is below the directory.
+                    let below = server.data.appending(component: "backup")
+                    #expect(try await verify(below).contains(expected(below)))
+                }
+                chmod(closed.path, mode)
+            }
+            // The command opens a data directory for writing, as a server does.
+            chmod(store.path, 0o400)
+            #expect(try await verify(server.data).contains(expected(store)))
+            chmod(store.path, 0o600)
+            #expect(try await RunningServer.command(["verify", server.data.path]).code == 0)
+        }
+
         @Test("A directory whose mode can't be changed is refused with the command that helps")
         func refusal() throws {
             // Linux refuses changes of modes below /proc/sys, also to the administrator.

@@ -115,6 +115,16 @@ import Testing
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
     }
 
+    @Test func `Verifying the directory of a running server is refused, and a backup is suggested`() async throws {
+        let server = try await RunningServer.start()
+        let ended = try await RunningServer.command(["verify", server.data.path])
+        #expect(ended.code == 1 && ended.output.isEmpty && ended.errors.contains("(conflict)"), "\(ended)")
+        for text in ["is in use, usually by a server.", "scrollback backup NEW --data \(server.data.path)"] {
+            #expect(ended.errors.contains(text), "\(ended)")
+        }
+        #expect(try await server.terminate() == 0)
+    }
+
     @Test func `A killed server continues with its data on the same port`() async throws {
         let server = try await RunningServer.start()
         let alice = try await server.api("alice")
