@@ -47,6 +47,19 @@ package enum PrivateFiles {
         return changed
     }
 
+    /// Returns the mode of a file that users other than its owner may open, or `nil` if only its owner may.
+    ///
+    /// `nil`, too, if the file belongs to another user and is open to its group only. The current user then reads it as
+    /// a member of the group.
+    package static func exposedMode(of path: String) -> mode_t? {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & others != 0 else {
+            return nil
+        }
+        let isForGroup = facts.st_mode & 0o007 == 0
+        return isForGroup && facts.st_uid != geteuid() ? nil : facts.st_mode & 0o777
+    }
+
     private static func restrict(
         entry: String, _ folders: inout [String], _ code: ChatError.Code
     ) throws(ChatError) -> Bool {

@@ -59,6 +59,12 @@ package struct Server: Sendable {
                 "Other users could read the data directory. It is now restricted to its owner.",
                 metadata: ["directory": "\(options.directory.path)", "changed": "\(restricted)"])
         }
+        for path in options.secretFiles {
+            guard let mode = PrivateFiles.exposedMode(of: path) else { continue }
+            logger.warning(
+                "Other users may open a file with secrets. Restrict it to the server's user.",
+                metadata: ["file": "\(path)", "mode": "\(String(mode, radix: 8))", "fix": "chmod 600 \(path)"])
+        }
         certificates =
             switch (options.certificate, options.key) {
             case (nil, nil): nil

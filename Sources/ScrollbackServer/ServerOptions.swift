@@ -92,6 +92,10 @@ package struct ServerOptions: Sendable {
     ///
     /// An encrypted data directory requires its keys.
     package var storeKeys: StoreKeys?
+    /// The paths of files with secrets outside of the data directory.
+    ///
+    /// If other users may open one of them, the server logs a warning when it starts.
+    package var secretFiles: [String] = []
     /// The number of threads for reads of the store, except searches and exports.
     package var readers = 4
     /// The number of threads for searches and exports.

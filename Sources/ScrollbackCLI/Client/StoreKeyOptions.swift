@@ -28,6 +28,11 @@ struct StoreKeyOptions: ParsableArguments {
         return try StoreKeys.load(file: setting("store.keys"), command: setting("store.keysCommand"))
     }
 
+    /// The path of the file from which ``keys(setting:)`` loads the keys, or `nil` if there is none.
+    func file(setting: (String) -> String?) -> String? {
+        storeKeys != nil || storeKeysCommand != nil ? storeKeys : setting("store.keys")
+    }
+
     func keysFromEnvironment() throws(ChatError) -> StoreKeys? {
         let environment = ProcessInfo.processInfo.environment
         let names = ["store.keys": "SCROLLBACK_STORE_KEYS", "store.keysCommand": "SCROLLBACK_STORE_KEYS_COMMAND"]

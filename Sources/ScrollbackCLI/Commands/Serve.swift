@@ -194,7 +194,8 @@ struct Serve: AsyncParsableCommand {
 
             try limitOptions.apply(to: &options, settings)
             try nodeOptions.apply(to: &options, settings)
-            options.metricsToken = try settings.string("metrics.token", metricsToken).map(readMetricsToken)
+            let metricsTokenFile = try settings.string("metrics.token", metricsToken)
+            options.metricsToken = try metricsTokenFile.map(readMetricsToken)
 
             options.announcesUploads =
                 try settings.bool("announce.uploads", announceUploads) ?? options.announcesUploads
@@ -221,8 +222,12 @@ struct Serve: AsyncParsableCommand {
             options.backups = try settings.string("backups", backups)
             let storeKeys = try settings.string("store.keys")
             let storeKeysCommand = try settings.string("store.keysCommand")
-            options.storeKeys = try storeKeyOptions.keys { $0 == "store.keys" ? storeKeys : storeKeysCommand }
+            let storeKeySetting = { (name: String) in name == "store.keys" ? storeKeys : storeKeysCommand }
+            options.storeKeys = try storeKeyOptions.keys(setting: storeKeySetting)
             options.pushCredentials = try settings.string("push.credentials", pushCredentials)
+            options.secretFiles = [
+                storeKeyOptions.file(setting: storeKeySetting), options.key, options.pushCredentials, metricsTokenFile,
+            ].compactMap(\.self)
             options.pushAuthorities = try settings.string("push.authorities")
             options.pushRetrySeconds = try settings.double("push.retry.seconds") ?? options.pushRetrySeconds
             guard options.pushRetrySeconds > 0 else {

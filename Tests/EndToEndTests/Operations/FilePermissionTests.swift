@@ -47,6 +47,48 @@ struct FilePermissionTests {
         #expect(server.log.contains("Other users could read the data directory."))
     }
 
+    @Test("A server warns of each file with secrets that other users may open, and names the command that helps")
+    func openSecrets() async throws {
+        let folder = try TemporaryFolder()
+        func file(_ name: String, _ text: String, _ mode: mode_t) throws -> String {
+            let file = folder.url.appending(component: name)
+            try Data(text.utf8).write(to: file)
+            chmod(file.path, mode)
+            return file.path
+        }
+        let keys = try file("keys", Data(repeating: 7, count: 32).base64EncodedString(), 0o640)
+        let pushes = try file("pushes", #"{"push":{"services":{}}}"#, 0o604)
+        let token = try file("token", "a token for the metrics", 0o600)
+        let server = try await RunningServer.start(
+            RunningServer.withoutLimits + [
+                "--store-keys", keys, "--push-credentials", pushes, "--metrics-token", token,
+            ], folder: folder)
+        let warnings = server.log.split(separator: "\n").filter { $0.contains("Other users may open a file") }
+        #expect(warnings.count == 2, "\(server.log)")
+        for (path, mode) in [(keys, "mode=640"), (pushes, "mode=604")] {
+            #expect(warnings.contains { $0.contains("chmod 600 \(path)") && $0.contains(mode) }, "\(warnings)")
+        }
+        #expect(try await server.terminate() == 0)
+        for path in [keys, pushes] { chmod(path, 0o600) }
+        try await server.start()
+        #expect(!server.log.contains("Other users may open a file"), "\(server.log)")
+        #expect(try await server.terminate() == 0)
+    }
+
+    @Test("A file is exposed if its group or all other users may open it")
+    func exposedFiles() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(component: "file")
+        #expect(PrivateFiles.exposedMode(of: file.path) == nil)
+        try Data().write(to: file)
+        for (mode, isExposed) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true), (0o620, true)] {
+            chmod(file.path, mode_t(mode))
+            #expect(PrivateFiles.exposedMode(of: file.path) == (isExposed ? mode_t(mode) : nil))
+        }
+        // Devices and pipes, such as those of a shell's process substitution, are no files with secrets.
+        #expect(PrivateFiles.exposedMode(of: "/dev/null") == nil)
+    }
+
     @Test("Only an open directory is searched, and links are left alone")
     func restrict() throws {
         let folder = try TemporaryFolder()
