@@ -16,7 +16,8 @@ struct Import: AsyncParsableCommand {
 
             An interrupted import can be repeated, because existing messages are skipped. The import fails if it would \
             insert a message before an existing one. It also fails for a message with a file that the server does not \
-            have, because an export does not contain the files.
+            have, because an export does not contain the files. The error names the line, the message and the file. \
+            Upload the file with the same ID first, or remove the line.
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {

@@ -77,7 +77,7 @@ struct Importer {
             if line.isEmpty { continue }
             let read = try ImportLine(line, number: number)
             if let onlyChannel, read.channel != onlyChannel { continue }
-            try await buffer(read, for: conversation(try read.requiredChannel(line: number)))
+            try await buffer(read, number, for: conversation(try read.requiredChannel(line: number)))
         }
     }
 
@@ -88,7 +88,7 @@ struct Importer {
         for (id, lines) in pairs.conversations {
             for line in lines {
                 bytesRead = min(bytesRead + line.range.count + 1, data.count)
-                try await buffer(try ImportLine(data[line.range], number: line.number), for: id)
+                try await buffer(try ImportLine(data[line.range], number: line.number), line.number, for: id)
             }
             if bufferedLines >= Self.maximumBufferedLines { try await flushAll() }
         }
@@ -96,16 +96,19 @@ struct Importer {
 
     // MARK: Batches
 
-    private mutating func buffer(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
+    private mutating func buffer(
+        _ line: ImportLine, _ number: Int, for id: ConversationID
+    ) async throws(ChatError) {
         var writer = JSONWriter()
-        line.write(to: &writer, id: line.messageID(in: id))
+        let messageID = line.messageID(in: id)
+        line.write(to: &writer, id: messageID)
         let message = writer.bytes
         if let batch = batches[id], !batch.hasSpace(for: message) {
             batches[id] = nil
             bufferedLines -= batch.count
             try await send(batch, to: id)
         }
-        batches[id, default: ImportBatch()].add(message)
+        batches[id, default: ImportBatch()].add(message, id: messageID, line: number)
         bufferedLines += 1
     }
 
@@ -169,13 +172,15 @@ struct ImportClient: Sendable {
 
     /// Imports a batch.
     ///
+    /// An error that names one of its messages also names the line.
+    ///
     /// - Parameter isNew: Whether this is the first batch of the conversation, so that the conversation may have to be
     ///   created.
     func result(of batch: ImportBatch, into id: ConversationID, isNew: Bool) async -> Result<Report, ChatError> {
         do throws(ChatError) {
             return .success(try await put(batch, into: id, isNew: isNew))
         } catch {
-            return .failure(error)
+            return .failure(batch.locating(error))
         }
     }
 

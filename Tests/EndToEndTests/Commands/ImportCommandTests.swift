@@ -84,6 +84,34 @@ struct ImportCommandTests {
         try await server.terminate()
     }
 
+    @Test("A message that the server refuses is named with its line")
+    func refusedLineIsNamed() async throws {
+        let server = try await RunningServer.start()
+        let first = Self.line("a", "alice", "2024-05-01T12:00:00Z", "first")
+        func errors(_ line: String, _ kind: String) async throws -> String {
+            let log = try Self.file([first, "", line], in: server)
+            let ended = try await RunningServer.command([
+                "import", log.file.path, "--data", server.data.path, "--server", server.url.absoluteString, "--kind",
+                kind,
+            ])
+            #expect(ended.code == 1, "\(ended)")
+            return ended.errors
+        }
+        let (id, media) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        let file = #"""
+            {"id":"\#(id)","channel":"a","sender":"bob","time":"2024-05-01T12:00:05Z","type":"file",\#
+            "content":{"media":"\#(media)"}}
+            """#
+        for kind in ["group", "direct"] {
+            let text = try await errors(file, kind)
+            #expect(text.contains("Line 3 of the file: Message \(id) refers to the file \(media), which"), "\(text)")
+            #expect(text.contains("POST /v1/media?id=\(media)") && text.contains("(unknown-media)"), "\(text)")
+        }
+        let early = try await errors(Self.line("a", "bob", "2024-04-01T12:00:00Z", "early"), "group")
+        #expect(early.contains("Line 3 of the file: Message ") && early.contains("is older than"), "\(early)")
+        try await server.terminate()
+    }
+
     @Test("An unreadable line is named, and nothing of a file of sessions is imported")
     func unreadableLineIsNamed() async throws {
         let server = try await RunningServer.start()

@@ -133,6 +133,32 @@ struct ImportTests {
         #expect(try harness.page(of: group, by: "alice").texts == ["a", "one"])
     }
 
+    @Test("A file that the server does not have fails the import with its ID, until it is uploaded with this ID")
+    func missingFile() async throws {
+        let harness = try harness()
+        try harness.join(group, "alice")
+        let media = MediaID(UUID())
+        func message(_ content: String, after seconds: TimeInterval) throws -> ImportedMessage {
+            ImportedMessage(
+                sender: "alice", sentAt: past + seconds, submission: try harness.submission(.file, content))
+        }
+        let file = try message(#"{"media":"\#(media)"}"#, after: 1)
+        let messages = [harness.importedMessage("one", by: "alice", at: past), file]
+        let error = refusal { try harness.importHistory(messages, into: group) }
+        #expect(error?.code == .unknownMedia && error?.parameter == "media")
+        let start = "Message \(file.submission.id) refers to the file \(media), which the server does not have."
+        #expect(error?.message.hasPrefix(start) == true, "\(error?.message ?? "")")
+        #expect(try harness.engine.head(of: group, by: EngineHarness.admin).head == 0)
+        _ = try await harness.engine.upload(
+            Array("text".utf8), UploadRequest(conversation: group, media: media), by: Caller(user: "alice"))
+        #expect(try harness.importHistory(messages, into: group).imported == 2)
+        // Another fault of the file names the message, too.
+        let wrong = try message(#"{"media":"\#(media)","size":9}"#, after: 2)
+        let other = refusal { try harness.importHistory([wrong], into: group) }
+        #expect(other?.parameter == "size")
+        #expect(other?.message.hasPrefix("Message \(wrong.submission.id): size must") == true)
+    }
+
     @Test("A time before 1970 is refused and not clamped")
     func timeBefore1970IsRefused() throws {
         let harness = try harness()

@@ -189,9 +189,7 @@ extension Transaction {
                 throw ChatError.invalidParameter("sentAt", "of message \(messageID) must not be in the future")
             }
             newest = newest.advanced(to: time)
-            files.append(
-                try checkedFiles(
-                    of: append.submission.content, by: append.caller, limits: mediaLimits, permissions: permissions))
+            files.append(try importedFiles(of: append, permissions: permissions))
             fresh.append(append)
             times.append(newest)
         }
@@ -234,6 +232,27 @@ extension Transaction {
         report.head = row.head
         if report.imported > 0 { try audit(.importHistory, by: caller, in: row, detail: "\(report.imported)") }
         return report
+    }
+
+    /// Checks the files of an imported message and returns their IDs.
+    ///
+    /// - Throws: The errors of a send, with the ID of the message. `unknown-media` also has the ID of the file.
+    private func importedFiles(of append: AppendRequest, permissions: Permissions) throws -> [MediaID] {
+        let (id, content) = (append.submission.id, append.submission.content)
+        do {
+            return try checkedFiles(of: content, by: append.caller, limits: mediaLimits, permissions: permissions)
+        } catch var error as ChatError {
+            // An import may refer to all files, so this one does not exist.
+            let missing = try content.fileReferences.first { try !$0.isQuoted && store.media($0.id) == nil }
+            error.message =
+                if error.code == .unknownMedia, let missing {
+                    "Message \(id) refers to the file \(missing.id), which the server does not have. Upload the "
+                        + "file with this ID first (POST /v1/media?id=\(missing.id)), or leave the message out."
+                } else {
+                    "Message \(id): \(error.message)"
+                }
+            throw error
+        }
     }
 
     /// - Returns: `nil` for a conversation that its first message creates.
