@@ -29,7 +29,9 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
         let channel: any Channel
     }
 
-    /// The buffers that the server reads into. An idle connection keeps one that its last request or frame filled.
+    /// The buffers that the server reads into.
+    ///
+    /// An idle connection keeps the buffer of its last request or frame.
     static let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 64 << 10)
 
     let responder: HTTPChannelHandler.Responder
