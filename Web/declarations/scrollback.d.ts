@@ -1892,12 +1892,15 @@ declare module "scrollback/store/outbox" {
      */
     export function threadChanges(transaction: Transaction, id: string): Promise<ThreadChange[]>;
     /**
-     * Returns the error with which the server refused to create a conversation; `null` if it did not.
+     * Returns the error of an item whose conversation the server does not know; `null` if no earlier request creates it.
+     *
+     * If the server refused that request, it is the error of that request. Otherwise, it is temporary: uploads do not wait
+     * for that request.
      *
      * @param {Transaction} transaction
-     * @param {string} id
+     * @param {OutboxItem} item
      */
-    export function creationError(transaction: Transaction, id: string): Promise<ScrollbackError | null>;
+    export function creationError(transaction: Transaction, item: OutboxItem): Promise<ScrollbackError | null>;
     /**
      * Returns whether a conversation has queued requests that did not fail.
      *

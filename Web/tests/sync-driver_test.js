@@ -134,6 +134,16 @@ class Client {
     return this.requests.at(-1)?.answered;
   }
 
+  /** Sends the request that creates the crew, and returns what handles the answer. */
+  async createCrew() {
+    const request = { type: "putConversation", operation: "g1", exists: false, settings: { name: "crew" } };
+    const fields = { id: "g1", conversation: crew, request, now: Date.now() };
+    await insertIntoOutbox(/** @type {any} */ (this.store), /** @type {any} */ (fields));
+    await this.driver.outbox.connected();
+    await this.driver.outbox.queued("g1");
+    return this.requests.at(-1).answered;
+  }
+
   /** Completes a sync pass. @param {object[]} heads */
   async connect(...heads) {
     await this.sync.connected();
@@ -195,12 +205,7 @@ Deno.test("Messages and files to a group that the server refused fail with the e
   const client = new Client();
   setMeta(/** @type {any} */ (client.store), "isRecovered", true);
   await client.connect();
-  const request = { type: "putConversation", operation: "g1", exists: false, settings: { name: "spam" } };
-  const fields = { id: "g1", conversation: crew, request, now: Date.now() };
-  await insertIntoOutbox(/** @type {any} */ (client.store), /** @type {any} */ (fields));
-  await client.driver.outbox.connected();
-  await client.driver.outbox.queued("g1");
-  const { answered: groupAnswered } = client.requests.at(-1);
+  const groupAnswered = await client.createCrew();
   const rejected = new ScrollbackError("content-rejected", "The name has a banned word.", { parameter: "name" });
   await client.send("m1");
   await client.send("m2", true);
@@ -214,6 +219,26 @@ Deno.test("Messages and files to a group that the server refused fail with the e
   for (const { id, state } of await client.store.all("outbox")) {
     assert.deepEqual([state.problem?.code, state.problem?.parameter], ["content-rejected", "name"], id);
   }
+});
+
+Deno.test("A file for a group that is not created yet is uploaded again", async () => {
+  const client = new Client();
+  setMeta(/** @type {any} */ (client.store), "isRecovered", true);
+  await client.connect();
+  const state = async () => (await client.store.all("outbox")).find(({ id }) => id === "m1").state;
+  const groupAnswered = await client.createCrew();
+  await client.send("m1", true);
+  client.requests = [];
+  await client.driver.outbox.uploaded("m1", unknown);
+  const { type, until } = await state();
+  assert.equal(type, "waiting");
+  // The head of a conversation that is not created yet is not fetched.
+  assert.deepEqual(client.requests, []);
+  await groupAnswered({ body: {}, error: null });
+  await client.driver.outbox.tick(until);
+  assert.equal((await state()).type, "uploading");
+  await client.driver.outbox.uploaded("m1", unknown);
+  assert.equal((await state()).type, "failed");
 });
 
 Deno.test("A head that was read before its conversation was deleted does not restore the conversation", async () => {

@@ -99,10 +99,10 @@ export class OutboxDriver {
    */
   async uploaded(id, error) {
     const { now, random } = this.#driver;
-    const conversation = this.#outbox.get(id)?.conversation ?? "";
-    const reason = await this.#reasonOf(error, conversation);
+    const reason = await this.#reasonOf(error, id);
     await this.#perform(this.#outbox.uploaded(id, reason, now, random));
-    if (this.#outbox.get(id)) await this.#fetchHeadIfGone(conversation, error);
+    const item = this.#outbox.get(id);
+    if (item && !reason?.isTemporary) await this.#fetchHeadIfGone(item.conversation, error);
   }
 
   /** @param {OutboxItem} item */
@@ -222,22 +222,23 @@ export class OutboxDriver {
     // Another device of the user sent the message first, in an older or newer version.
     if (error?.code === "conflict" && await this.#removeIfStored(id, conversation)) error = null;
     if (error?.code === "unknown-media" && request.type === "send") error = missingFile(error);
-    const reason = await this.#reasonOf(error, conversation);
+    const reason = await this.#reasonOf(error, id);
     await this.#perform(this.#outbox.answered(id, reason, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
-    await this.#fetchHeadIfGone(conversation, error);
+    if (!reason?.isTemporary) await this.#fetchHeadIfGone(conversation, error);
   }
 
   /**
-   * Returns the error to show for a refused item. The server does not know a conversation that it refused to create, so
-   * that error is the reason.
+   * Returns the error to use for a refused item. The server does not know a conversation that it refused to create, or
+   * whose creation is still queued.
    *
    * @param {ScrollbackError | null} error
-   * @param {string} conversation
+   * @param {string} id
    */
-  async #reasonOf(error, conversation) {
-    if (error?.code !== "unknown-conversation") return error;
-    return await this.#core.store.read((transaction) => creationError(transaction, conversation), ["outbox"]) ?? error;
+  async #reasonOf(error, id) {
+    const item = this.#outbox.get(id);
+    if (error?.code !== "unknown-conversation" || !item) return error;
+    return await this.#core.store.read((transaction) => creationError(transaction, item), ["outbox"]) ?? error;
   }
 
   /**

@@ -200,15 +200,20 @@ export async function threadChanges(transaction, id) {
 }
 
 /**
- * Returns the error with which the server refused to create a conversation; `null` if it did not.
+ * Returns the error of an item whose conversation the server does not know; `null` if no earlier request creates it.
+ *
+ * If the server refused that request, it is the error of that request. Otherwise, it is temporary: uploads do not wait
+ * for that request.
  *
  * @param {Transaction} transaction
- * @param {string} id
+ * @param {OutboxItem} item
  */
-export async function creationError(transaction, id) {
-  for (const { request, state } of await rowsIn(transaction, id)) {
-    if (request.type !== "putConversation" || request.exists !== false) continue;
+export async function creationError(transaction, item) {
+  for (const { request, state, ordinal } of await rowsIn(transaction, item.conversation)) {
+    if (ordinal >= item.ordinal || request.type !== "putConversation" || request.exists !== false) continue;
     if (state.type === "failed") return ScrollbackError.from(state.problem);
+    const message = "The server has not created the conversation yet.";
+    return new ScrollbackError("unknown-conversation", message, { isTemporary: true });
   }
   return null;
 }
