@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "not JSON"), ("[]", "an object"), (#"{"push":{"services":{}}} x"#, "expected the end"),
+        ("", "is empty"), ("[]", "an object"), (#"{"push":{"services":{}}} x"#, "expected the end"),
         (#"{"services":{"apns":{"key":"secret"}}}"#, "services is not allowed in this file"),
         (#"{"push":{"services":{},"link":"secret"}}"#, "push.link is not allowed in this file"),
         (#"{"push":{"services":{"apple":{"key":"secret"}}}}"#, "push.services has the unknown member apple"),
