@@ -148,7 +148,7 @@ enum BadChangeFrames {
             [
                 ("", "conversations"), (#""conversations":[]"#, "conversations"),
                 (#""conversations":"group:crew""#, "conversations"), (#""conversations":[7]"#, "conversations"),
-                (#""conversations":["crew"]"#, "conversation"),
+                (#""conversations":["crew"]"#, "conversations"),
                 (#""conversations":["group:crew","group:crew"]"#, "conversations"),
                 (#""conversations":[\#(list(501) { "group:g\($0)" })]"#, "conversations"),
                 (#"\#(alone),"limit":101"#, "limit"), (#"\#(alone),"limit":-1"#, "limit"),
@@ -164,7 +164,7 @@ enum BadChangeFrames {
             "counts",
             [
                 ("", "since"), (#""since":{}"#, "since"), (#""since":[]"#, "since"),
-                (#""since":{"crew":"1"}"#, "conversation"), (#""since":{"group:crew":1}"#, "since"),
+                (#""since":{"crew":"1"}"#, "since"), (#""since":{"group:crew":1}"#, "since"),
                 (#""since":{"group:crew":"x"}"#, "since"),
                 (#""since":{\#((0...500).map { #""group:g\#($0)":"1""# }.joined(separator: ","))}"#, "since"),
             ])

@@ -142,7 +142,7 @@ enum BadChanges {
         [
             ("{}", "conversations"), (#"{"conversations":[]}"#, "conversations"),
             (#"{"conversations":7}"#, "conversations"), (#"{"conversations":[7]}"#, "conversations"),
-            (#"{"conversations":["crew"]}"#, "conversation"),
+            (#"{"conversations":["crew"]}"#, "conversations"),
             (#"{"conversations":["group:crew","group:crew"]}"#, "conversations"),
             (#"{"conversations":[\#(list(501) { "group:g\($0)" })]}"#, "conversations"),
             (#"{\#(alone),"limit":101}"#, "limit"), (#"{\#(alone),"limit":-1}"#, "limit"),
@@ -151,7 +151,7 @@ enum BadChanges {
             (#"{\#(both),"include":["actions"]}"#, "conversations"), (#"{\#(alone),"include":"actions"}"#, "include"),
             (#"{\#(alone),"include":["all"]}"#, "include"), (#"{\#(alone),"include":[7]}"#, "include"),
             (#"{\#(alone),"cursor":"x"}"#, "cursor"), (#"{\#(alone),"cursors":[]}"#, "cursors"),
-            (#"{"cursors":{"group:crew":7}}"#, "cursors"), (#"{"cursors":{"crew":"x"}}"#, "conversation"),
+            (#"{"cursors":{"group:crew":7}}"#, "cursors"), (#"{"cursors":{"crew":"x"}}"#, "cursors"),
             (#"{\#(alone),"cursors":{"group:crew":"x"}}"#, "conversations"),
             (#"{\#(alone),"before":"seq:0"}"#, "before"), (#"{\#(alone),"before":{}}"#, "before"),
             (#"{\#(alone),"before":"latest","after":"earliest"}"#, "after"), (#"{\#(alone),"from":"seq:1"}"#, "to"),
@@ -167,7 +167,7 @@ enum BadChanges {
     private static let counts: [BadRequest] =
         [
             ("{}", "since"), (#"{"since":{}}"#, "since"), (#"{"since":[]}"#, "since"), (#"{"since":null}"#, "since"),
-            (#"{"since":"1"}"#, "since"), (#"{"since":{"crew":"1"}}"#, "conversation"),
+            (#"{"since":"1"}"#, "since"), (#"{"since":{"crew":"1"}}"#, "since"),
             (#"{"since":{"group:crew":1}}"#, "since"), (#"{"since":{"group:crew":null}}"#, "since"),
             (#"{"since":{"group:crew":""}}"#, "since"), (#"{"since":{"group:crew":"-1"}}"#, "since"),
             (#"{"since":{"group:crew":"2026-01-01T00:00:00Z"}}"#, "since"),

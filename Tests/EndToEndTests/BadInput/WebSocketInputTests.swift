@@ -271,7 +271,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
 
     private static let subscriptions: [BadFrame] = [
         .init(#"{"type":"subscribe","ref":1}"#, "invalid-parameter", "conversations"),
-        .init(#"{"type":"subscribe","ref":1,"conversations":["x"]}"#, "invalid-parameter", "conversation"),
+        .init(#"{"type":"subscribe","ref":1,"conversations":["x"]}"#, "invalid-parameter", "conversations"),
         .init(
             #"{"type":"subscribe","ref":1,"conversations":["group:crew","group:strangers"]}"#, "unknown-conversation"),
         .init(
