@@ -8,7 +8,7 @@
 #                                         so; in CI, it installs the browsers.
 #
 #   VENV=DIR       the directory of the virtual environment (default: .build/web-tools)
-#   PROCESSES=N    the number of processes that run tests, at most 10 (default: 2)
+#   PROCESSES=N    the number of processes that run tests, at most 10 (default: 3)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath -m "${VENV:-.build/web-tools}")
@@ -34,7 +34,7 @@ if [[ "${1:-}" =~ ^--(browsers|test)$ ]]; then
     export PYTHONDONTWRITEBYTECODE=1
     # The tests mostly wait for the browser, so several processes share the cores.
     run_tests() {
-        "$venv/bin/python" -m pytest -q -p no:cacheprovider -n "${PROCESSES:-2}" --dist worksteal tests "$@"
+        "$venv/bin/python" -m pytest -q -p no:cacheprovider -n "${PROCESSES:-3}" --dist worksteal tests "$@"
     }
     run_tests --durations=10
     # The long tests run everything but the search in Firefox too.
