@@ -22,6 +22,7 @@ fi
 export PATH="$venv/bin:$PATH"
 
 folder=$(mktemp -d)
+touch "$folder/out"
 "$scrollback" serve --data "$folder/data" --port 0 >"$folder/out" 2>"$folder/log" &
 server=$!
 trap 'kill -9 $server 2>/dev/null || true; rm -rf "$folder"' EXIT

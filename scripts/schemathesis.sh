@@ -24,6 +24,7 @@ if [ ! -x "$venv/bin/schemathesis" ]; then
 fi
 
 folder=$(mktemp -d)
+touch "$folder/out"
 "$scrollback" serve --demo --data "$folder/data" --port 0 --send-rate 0 --write-rate 0 --read-rate 0 \
     --lookup-rate 0 --search-rate 0 >"$folder/out" 2>"$folder/log" &
 server=$!
