@@ -28,7 +28,7 @@ final class LoadClient: Sendable {
         shared.attach(self)
         await withCheckedContinuation { continuation in
             state.withLock { $0.welcome = { continuation.resume() } }
-            connection.send(HelloFrame(token: token, device: device, cursor: nil).encoded())
+            connection.send(HelloFrame(token: token, device: device).encoded())
         }
     }
 

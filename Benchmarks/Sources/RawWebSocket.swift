@@ -48,7 +48,7 @@ struct RawWebSocket: Sendable {
     static func text(_ text: String) -> [UInt8] { frame(1, Array(text.utf8)) }
 
     static func hello(token: String, device: String) -> [UInt8] {
-        frame(1, HelloFrame(token: token, device: device, cursor: nil).encoded())
+        frame(1, HelloFrame(token: token, device: device).encoded())
     }
 
     /// Sends `hello` and waits for `welcome`.

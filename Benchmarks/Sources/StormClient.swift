@@ -70,11 +70,8 @@ final class StormClient: Sendable {
             state.outOfOrder = []
         }
         let isWelcome = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
-            let cursor = state.withLock { state in
-                state.welcome = { continuation.resume(returning: $0) }
-                return state.cursor
-            }
-            connection.send(HelloFrame(token: token, device: "storm", cursor: cursor).encoded())
+            state.withLock { $0.welcome = { continuation.resume(returning: $0) } }
+            connection.send(HelloFrame(token: token, device: "storm").encoded())
             if relay.isClosed { ended(connection) }
         }
         guard isWelcome else { throw BenchError("The connection ended before the welcome frame.") }

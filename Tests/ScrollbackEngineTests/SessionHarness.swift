@@ -194,7 +194,7 @@ final class Device: Sendable {
     }
 
     func hello(_ token: String, _ device: String = "phone", checkpoint: String? = nil) {
-        session.receive(HelloFrame(token: token, device: device, cursor: nil, checkpoint: checkpoint).encoded())
+        session.receive(HelloFrame(token: token, device: device, checkpoint: checkpoint).encoded())
     }
 
     func receive(_ text: String) { session.receive(Array(text.utf8)) }

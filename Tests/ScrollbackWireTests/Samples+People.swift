@@ -23,9 +23,8 @@ extension Sample {
 extension Golden {
     static let people: [Golden] = [
         hello(
-            "hello-inactive",
-            HelloFrame(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true, isActive: false)),
-        hello("hello-sharing", HelloFrame(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true)),
+            "hello-inactive", HelloFrame(token: "a.b.c", device: "phone", sharesPresence: true, isActive: false)),
+        hello("hello-sharing", HelloFrame(token: "a.b.c", device: "phone", sharesPresence: true)),
         operation("members", ListMembers(conversation: .group("swift"), page: Paging(limit: 100))),
         operation("members-on", ListMembers(conversation: .group("swift"), page: Paging(cursor: "bob"))),
         operation("putMember", PutMember(conversation: .group("swift"), user: "bob", role: .moderator)),

@@ -202,8 +202,8 @@ struct Golden: CustomStringConvertible, Sendable {
     static let all: [Golden] = clientFrames + serverFrames + events + values + people + push
 
     static let clientFrames: [Golden] = [
-        hello("hello", HelloFrame(token: "a.b.c", device: "phone", cursor: nil)),
-        hello("hello-resuming", HelloFrame(token: "a.b.c", device: "phone", cursor: "k.1.2")),
+        hello("hello", HelloFrame(token: "a.b.c", device: "phone")),
+        hello("hello-checkpoint", HelloFrame(token: "a.b.c", device: "phone", checkpoint: "l.1284.t")),
         operation(
             "send",
             SendMessage(conversation: .group("swift"), submission: Submission(id: Sample.id, content: .text("hi")))),

@@ -441,7 +441,7 @@ struct ToleranceTests {
             "mentions":null,"metadata":null,"extra":null,"customType":null,"push":null,"replyTo":null,"flags":null}}
             """#
         #expect(try SendMessage(frame: text).submission == Submission(id: Sample.id, content: .text("a")))
-        #expect(refusal(#"{"type":"hello","token":"t","device":"d","cursor":null}"#) == nil)
+        #expect(refusal(#"{"type":"hello","token":"t","device":"d","checkpoint":null}"#) == nil)
         let history = #"{"type":"history","ref":1,"conversation":"group:g","before":null,"types":null}"#
         #expect(try GetHistory(frame: history).query == HistoryQuery())
     }

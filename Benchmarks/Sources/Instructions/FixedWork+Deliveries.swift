@@ -25,7 +25,7 @@ extension FixedWork {
             let channel = EmbeddedChannel(handler: FrameCounter(written), loop: loops[number % lanes])
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
             let session = try detached[number % lanes].open(channel, SessionServices(engine: engine))
-            session.receive(HelloFrame(token: user.text, device: "phone", cursor: nil).encoded())
+            session.receive(HelloFrame(token: user.text, device: "phone").encoded())
             return channel
         }
         for loop in loops { loop.run() }

@@ -52,7 +52,7 @@ extension FixedWork {
         makeGroups(50, engine, of: ["sender"])
         let connection = CountingConnection()
         let session = Session(services: SessionServices(engine: engine), lane: connection, transport: connection)
-        session.receive(HelloFrame(token: "sender", device: "phone", cursor: nil).encoded())
+        session.receive(HelloFrame(token: "sender", device: "phone").encoded())
         return { round in
             var generator = SplitMix64(seed: UInt64(round))
             let before = connection.frames

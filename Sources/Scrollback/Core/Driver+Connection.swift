@@ -16,7 +16,7 @@ extension Driver {
                 do throws(ChatError) {
                     let checkpoint = try await core.store.read { try $0.checkpoint() }
                     let hello = HelloFrame(
-                        token: token, device: core.device, cursor: nil, checkpoint: checkpoint,
+                        token: token, device: core.device, checkpoint: checkpoint,
                         sharesPresence: core.sharesPresence, isActive: isActive)
                     openConnection?.send(hello.encoded())
                 } catch {

@@ -69,7 +69,6 @@ package enum CloseReason: Int, Sendable {
     ///
     /// The client should try again later.
     case tooManyConnections = 4029
-    case malformed = 4000
     case protocolError = 1002
     case frameTooLarge = 1009
     /// The server restarts.

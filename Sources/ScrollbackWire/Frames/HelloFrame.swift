@@ -12,8 +12,6 @@ package struct HelloFrame: Sendable {
     ///
     /// A new connection of the same user and device replaces the older one.
     package var device: String
-    /// The cursor at which the last sync ended.
-    package var cursor: String?
     /// The newest checkpoint that the client has stored: the `lineage` of the welcome and the `checkpoint` of a frame,
     /// separated by a period.
     package var checkpoint: String?
@@ -23,12 +21,10 @@ package struct HelloFrame: Sendable {
     package var isActive: Bool
 
     package init(
-        token: String, device: String, cursor: String?, checkpoint: String? = nil, sharesPresence: Bool = false,
-        isActive: Bool = true
+        token: String, device: String, checkpoint: String? = nil, sharesPresence: Bool = false, isActive: Bool = true
     ) {
         self.token = token
         self.device = device
-        self.cursor = cursor
         self.checkpoint = checkpoint
         self.sharesPresence = sharesPresence
         self.isActive = isActive
@@ -53,7 +49,6 @@ package struct HelloFrame: Sendable {
         token = try request.required("token")
         device = try request.required("device")
         self.device = device.text
-        cursor = try request.optional("cursor")
         checkpoint = try request.optional("checkpoint")
         sharesPresence = try request.omittable("presence") ?? false
         isActive = try request.omittable("active") ?? true
@@ -65,7 +60,6 @@ package struct HelloFrame: Sendable {
             writer.field("type", Self.type)
             writer.field("token", token)
             writer.field("device", device)
-            writer.field("cursor", cursor)
             writer.field("checkpoint", checkpoint)
             if sharesPresence { writer.field("presence", true) }
             if !isActive { writer.field("active", false) }

@@ -125,7 +125,7 @@ final class EngineScene: Sendable {
             },
             offload: { $2() })
         let session = Session(services: services, lane: outbox, transport: outbox)
-        session.receive(HelloFrame(token: user, device: "phone", cursor: nil).encoded())
+        session.receive(HelloFrame(token: user, device: "phone").encoded())
         for frame in frames { session.receive(frame) }
         session.disconnected()
         for frame in outbox.frames {

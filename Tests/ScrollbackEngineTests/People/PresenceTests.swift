@@ -207,7 +207,7 @@ extension SessionHarness {
     func sharing(_ token: String, _ name: String = "phone", isActive: Bool = true) -> Device {
         let device = connect()
         device.session.receive(
-            HelloFrame(token: token, device: name, cursor: nil, sharesPresence: true, isActive: isActive).encoded())
+            HelloFrame(token: token, device: name, sharesPresence: true, isActive: isActive).encoded())
         return device
     }
 }

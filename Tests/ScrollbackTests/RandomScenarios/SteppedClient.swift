@@ -52,7 +52,7 @@ final class SteppedClient {
             engine: engine, verify: { _, completion in completion(.success((caller: Self.bob, expiresAt: nil))) },
             offload: { $2() })
         session = Session(services: services, lane: transport, transport: transport)
-        session.receive(HelloFrame(token: "bob", device: "stepped", cursor: nil).encoded())
+        session.receive(HelloFrame(token: "bob", device: "stepped").encoded())
         let window = try engine.syncWindow(cursor: nil, limit: 100, by: Self.bob)
         try await store.write { writer in
             _ = try writer.store(window.heads, totals: window.totals, isLastWindow: true)
