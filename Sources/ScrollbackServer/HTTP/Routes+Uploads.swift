@@ -247,17 +247,26 @@ extension UploadRequest {
     }
 
     /// Returns the SHA-256 hash in a `Repr-Digest` header (RFC 9530), or `nil` if it has only other digests.
+    ///
+    /// A hash without the name of its algorithm, such as `ab12`, looks like a digest that has a name and no value. So
+    /// every digest must have a value.
     private static func sha256(in text: String) throws(ChatError) -> BlobID? {
+        let unreadable = ChatError.invalidParameter(
+            "Repr-Digest", "must be a SHA-256 hash in base64 between colons, for example sha-256=:…=:")
         var parser = StructuredFieldValueParser(Array(text.utf8))
-        let digests = try? parser.parseDictionaryFieldValue()
-        if let digests, digests["sha-256"] == nil { return nil }
-        guard case .item(let digest) = digests?["sha-256"],
-            case .undecodedByteSequence(let base64) = digest.rfc9651BareItem,
-            let hash = Data(base64Encoded: base64).flatMap({ BlobID($0) })
-        else {
-            throw .invalidParameter(
-                "Repr-Digest", "must be a SHA-256 hash in base64 between colons, for example sha-256=:…=:")
+        guard let digests = try? parser.parseDictionaryFieldValue() else { throw unreadable }
+        for (_, digest) in digests where base64(of: digest) == nil { throw unreadable }
+        guard let digest = digests["sha-256"] else { return nil }
+        guard let hash = base64(of: digest).flatMap({ Data(base64Encoded: $0) }).flatMap({ BlobID($0) }) else {
+            throw unreadable
         }
         return hash
+    }
+
+    private static func base64(of digest: ItemOrInnerList) -> String? {
+        guard case .item(let item) = digest, case .undecodedByteSequence(let base64) = item.rfc9651BareItem else {
+            return nil
+        }
+        return base64
     }
 }

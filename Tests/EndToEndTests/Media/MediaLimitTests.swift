@@ -118,6 +118,7 @@ struct MediaLimitTests {
         "A digest that the server can't read is rejected, and one of another algorithm is ignored",
         arguments: [
             ("sha-256=:AAAA:", 422), ("sha-256=AAAA", 422), ("sha-256", 422), ("sha-256=:", 422),
+            ("e8ca76104b6437af8ea97ebfa4a7d82a", 422), ("sha-512=AAAA", 422), ("6XhCrOA9FEbtcgJMY5M4lQ==", 422),
             ("sha-512=:AAAA:", 201),
         ])
     func unreadableDigest(_ digest: String, _ status: Int) async throws {
