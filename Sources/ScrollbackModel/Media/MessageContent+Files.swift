@@ -23,27 +23,25 @@ extension MessageContent {
         return files
     }
 
-    /// Checks that each text in a list `files` is the ID or the URL of a file.
+    /// Checks that a member `files` is a list, and that each text in it is the ID or the URL of a file.
     ///
-    /// A wrong text would not refer to the file, which the server then deletes as unused. Elements and values other
-    /// than texts belong to the app.
+    /// Another value would not refer to the file, which the server then deletes as unused. Elements other than texts
+    /// belong to the app.
     ///
     /// - Throws: `invalid-parameter`.
     func checkListedFiles() throws(ChatError) {
         guard json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return }
+        let invalid = ChatError.invalidParameter(
+            Self.filesMember, "must be a list of IDs of uploaded files, or of http or https URLs")
         var reader = JSONReader(json.text, field: "content")
         try reader.object { (member, value) throws(ChatError) in
-            var list = JSONReader(try value.raw().text)
-            guard member == Self.filesMember, list.nextIsArray else { return }
-            try list.array { (element) throws(ChatError) in
+            guard member == Self.filesMember else { return try value.skip() }
+            guard value.nextIsArray else { throw invalid }
+            try value.array { (element) throws(ChatError) in
                 guard element.nextIsString else { return try element.skip() }
                 let text = try element.string()
-                guard (try? MediaID(text)) == nil else { return }
-                do throws(ChatError) {
-                    _ = try Media.url(text)
-                } catch {
-                    throw .invalidParameter(Self.filesMember, "must list IDs of uploaded files, or http or https URLs")
-                }
+                guard (try? MediaID(text)) == nil, (try? Media.url(text)) == nil else { return }
+                throw invalid
             }
         }
     }

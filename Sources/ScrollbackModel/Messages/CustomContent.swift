@@ -10,7 +10,8 @@ import Foundation
 /// }
 /// ```
 ///
-/// Apps that don't know the type preserve such messages unchanged.
+/// Apps that don't know the type preserve such messages unchanged. The member `files` is reserved for a list of the IDs
+/// and URLs of files (``MessageContent/files``).
 public protocol CustomContent: Codable, Sendable {
     /// The name of the type, prefixed with `app:` or in reverse-DNS form, such as `com.example.poll`.
     static var type: MessageType { get }

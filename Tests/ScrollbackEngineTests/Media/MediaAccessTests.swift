@@ -101,7 +101,7 @@ struct MediaAccessTests {
         #expect(try harness.mayRead(file, "dora"))
     }
 
-    @Test("Custom content references the IDs in its list `files`, and other values of `files` have no meaning")
+    @Test("Custom content references the IDs in its list `files`, and other elements of the list have no meaning")
     func custom() async throws {
         let file = try await harness.upload(SampleFile.text, to: group, by: "alice")
         try harness.send(harness.submission("app:album", #"{"files":["\#(file.id)"]}"#), to: group, by: "alice")

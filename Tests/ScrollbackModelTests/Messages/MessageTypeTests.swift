@@ -44,16 +44,18 @@ struct MessageTypeTests {
         #expect(try MessageContent(type: .reference, json: quote.json).quote?.content == content)
     }
 
-    @Test("Each text in the list of files is the ID or the URL of a file")
+    @Test("The member files is a list, and each text in it is the ID or the URL of a file")
     func files() throws {
         let id = MediaID()
         for list in [
-            "[]", #"["\#(id)"]"#, #"["https://example.com/a"]"#, #"[{"path":"a"}]"#, "[1,null]", #""nope""#,
-            #"{"a":"nope"}"#,
+            "[]", #"["\#(id)"]"#, #"["https://example.com/a"]"#, #"[{"path":"a"}]"#, "[1,null]",
         ] {
             _ = try MessageContent(type: "app:album", json: RawJSON(#"{"files":\#(list)}"#))
         }
-        for list in [#"["nope"]"#, #"["\#(id)","nope"]"#, #"["ftp://a/b"]"#, #"[""]"#] {
+        for list in [
+            #"["nope"]"#, #"["\#(id)","nope"]"#, #"["ftp://a/b"]"#, #"[""]"#, #""\#(id)""#, #"{"a":"\#(id)"}"#, "2",
+            "true", "null",
+        ] {
             for json in [
                 #"{"files":\#(list)}"#, #"{"encrypted":{"format":1,"key":"k","data":"AAAA"},"files":\#(list)}"#,
             ] {
@@ -65,6 +67,7 @@ struct MessageTypeTests {
         }
         // The member has no meaning in other types.
         _ = try MessageContent(type: .text, json: RawJSON(#"{"text":"x","files":["nope"]}"#))
+        _ = try MessageContent(type: .text, json: RawJSON(#"{"text":"x","files":2}"#))
     }
 
     @Test("UTF-16 text with a byte order mark is text, and MPEG audio is audio")
