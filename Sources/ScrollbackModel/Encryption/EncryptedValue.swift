@@ -109,6 +109,31 @@ extension MessageContent {
     /// Servers, and clients without the key, see this value.
     public var encrypted: EncryptedValue? { EncryptedValue(json, allowsFiles: true) }
 
+    /// The error of content that is meant to be encrypted and is not, or `nil` for other content.
+    ///
+    /// The member `encrypted` of such content is an object, or has no other member than `files` beside it. An app's own
+    /// type may have a member `encrypted` of its own.
+    var encryptionError: ChatError? {
+        guard !type.isCustom else { return nil }
+        var (isPresent, isObject, hasOthers) = (false, false, false)
+        var reader = JSONReader(json.text)
+        try? reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case EncryptedValue.member:
+                isPresent = true
+                isObject = value.nextIsObject
+            case EncryptedValue.filesMember: break
+            default: hasOthers = true
+            }
+            try value.skip()
+        }
+        guard isPresent, isObject || !hasOthers else { return nil }
+        return ChatError.invalidParameter(
+            EncryptedValue.member,
+            "must be an object with format (a whole number), key (1...64 of the characters a-z A-Z 0-9 . _ : -) and "
+                + "data (base64). Only files may be beside it.")
+    }
+
     /// Creates an encrypted content with the IDs of the files that it refers to.
     ///
     /// The server reads these IDs to let the readers of the message fetch the files.

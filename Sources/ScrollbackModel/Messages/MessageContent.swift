@@ -37,11 +37,22 @@ public struct MessageContent: Hashable, Sendable {
         self.init(known: type, json: writer.json)
     }
 
-    /// Checks the members that the type requires.
+    /// Checks the content.
     ///
-    /// Other types can have any members. In encrypted content, only the type is readable.
+    /// In encrypted content, only the type and the files are readable.
     private func check() throws(ChatError) {
         if encrypted != nil { return try checkListedFiles() }
+        do throws(ChatError) {
+            try checkMembers()
+        } catch {
+            throw encryptionError ?? error
+        }
+    }
+
+    /// Checks the members that the type requires.
+    ///
+    /// Other types can have any members.
+    private func checkMembers() throws(ChatError) {
         switch type {
         case .text: _ = try TextFields(json)
         case .reference: _ = try Quote(json)

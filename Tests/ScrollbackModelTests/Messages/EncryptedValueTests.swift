@@ -42,6 +42,33 @@ struct EncryptedValueTests {
         #expect(throws: ChatError.self) { try MessageContent(type: .text, json: RawJSON(json)) }
     }
 
+    @Test(
+        "The error of malformed encrypted content names encrypted and its members",
+        arguments: [
+            #"{"encrypted":true}"#, #"{"encrypted":"AAAA"}"#, #"{"encrypted":"AAAA","files":[]}"#,
+            #"{"encrypted":{"format":1,"key":"k"}}"#, #"{"encrypted":{"format":1,"key":"a b","data":""}}"#,
+            #"{"encrypted":{"format":"1","key":"k","data":""}}"#, #"{"encrypted":{}, "caption":"hi"}"#,
+            #"{"encrypted":{"format":1,"key":"k","data":""},"caption":"hi"}"#,
+        ])
+    func malformed(_ json: String) throws {
+        for type in [MessageType.text, .reference, .location, .command, .poll, .image] {
+            let error = #expect(throws: ChatError.self) { try MessageContent(type: type, json: RawJSON(json)) }
+            #expect(error?.parameter == "encrypted")
+            for name in ["format", "key", "data", "files"] { #expect(error?.message.contains(name) == true) }
+        }
+    }
+
+    @Test("The error of content with a member encrypted of its own names the wrong member")
+    func ownMember() throws {
+        func parameter(_ type: MessageType, _ json: String) -> String? {
+            #expect(throws: ChatError.self) { try MessageContent(type: type, json: RawJSON(json)) }?.parameter
+        }
+        #expect(parameter(.image, #"{"media":"none","encrypted":true}"#) == "media")
+        #expect(parameter(.text, #"{"title":"x","encrypted":true}"#) == "content")
+        #expect(parameter("app:poll", #"{"encrypted":{},"files":["none"]}"#) == "files")
+        _ = try MessageContent(type: .text, json: RawJSON(#"{"text":"x","encrypted":{}}"#))
+    }
+
     @Test("Encrypted content can't be quoted without its key")
     func quote() throws {
         let message = Message(
