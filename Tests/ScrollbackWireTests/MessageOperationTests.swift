@@ -73,6 +73,21 @@ struct MessageOperationTests {
         #expect(parameter { try ListActions(frame: #"\#(list),"cursor":"7"}"#) } == "cursor")
     }
 
+    @Test("An edit without a type is one of a text, and the error of other content names the type")
+    func editWithoutType() throws {
+        func refusal(_ body: String) -> ChatError? {
+            #expect(throws: ChatError.self) { try http(EditMessage.self, body: body) }
+        }
+        let image = #""content":{"url":"https://example.com/a.png"}"#
+        #expect(try http(EditMessage.self, body: #"{"type":"image",\#(image)}"#).edit.content.type == .image)
+        #expect(try http(EditMessage.self, body: #"{"content":{"text":"a"}}"#).edit.content.type == .text)
+        let error = refusal("{\(image)}")
+        #expect(error?.parameter == "type" && error?.message.contains("set type to it") == true)
+        #expect(refusal(#"{"type":"text",\#(image)}"#)?.parameter == "content")
+        #expect(refusal(#"{"content":{"text":7}}"#)?.parameter == "content")
+        #expect(refusal(#"{"content":{"text":"a","linkPreview":7}}"#)?.parameter == "linkPreview")
+    }
+
     @Test("Only WebSocket requests must have an operation key")
     func operationKeys() throws {
         #expect(try http(DeleteHistory.self, query: ["all": ["true"]]).operation == nil)

@@ -22,8 +22,9 @@ enum BadChanges {
 
     private static let edits: [BadRequest] =
         [
-            ("{}", "content"), (#"{"content":7}"#, "content"), (#"{"content":{}}"#, "content"),
+            ("{}", "content"), (#"{"content":7}"#, "content"), (#"{"content":{}}"#, "type"),
             (#"{"content":{"text":7}}"#, "content"), (#"{"content":null}"#, "content"),
+            (#"{"type":"text","content":{}}"#, "content"), (#"{"content":{"encrypted":{}}}"#, "encrypted"),
             (#"{"type":7,"content":{"text":"x"}}"#, "type"), (#"{"type":"a b","content":{"text":"x"}}"#, "type"),
             (#"{"type":"notice","content":{"text":"x"}}"#, "type"),
             (#"{"content":{"text":"x"},"mentions":7}"#, "mentions"),

@@ -48,7 +48,8 @@ extension Transaction {
             throw ChatError(.conflict, "You can't edit a deleted message.", parameter: "id")
         }
         guard message.type == edit.content.type else {
-            throw ChatError.invalidParameter("type", "must be \(message.type), because an edit can't change the type")
+            throw ChatError.invalidParameter(
+                "type", "must be \(message.type), because an edit can't change the type. If it is missing, it is text.")
         }
         try edit.content.checkIsNotEvent(byAdmin: request.caller.isAdmin)
         try checkEdit(edit.content, of: message)

@@ -94,8 +94,25 @@ extension MessageEdit {
         try request.limits.check(attribute: metadata.applied(to: nil), "metadata")
         try request.limits.check(attribute: extra.applied(to: nil), "extra")
         self.init(
-            try MessageContent(anyType: type ?? .text, json: content), mentions: mentions, metadata: metadata,
-            extra: extra, customType: customType)
+            try Self.content(content, of: type), mentions: mentions, metadata: metadata, extra: extra,
+            customType: customType)
+    }
+
+    /// Reads the new content of a message, which is a text if the request has no type.
+    ///
+    /// - Throws: `invalid-parameter` with the name `type` if it is missing and the content is not that of a text.
+    private static func content(_ json: RawJSON, of type: MessageType?) throws(ChatError) -> MessageContent {
+        do throws(ChatError) {
+            return try MessageContent(anyType: type ?? .text, json: json)
+        } catch {
+            var reader = JSONReader(json.text)
+            guard type == nil, error.parameter == "content", let members = try? JSONMembers(&reader),
+                members["text"] == nil
+            else { throw error }
+            throw .invalidParameter(
+                "type",
+                #"is missing, so content must have a string "text". If the message has another type, set type to it."#)
+        }
     }
 }
 
