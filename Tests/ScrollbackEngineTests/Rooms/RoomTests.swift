@@ -69,6 +69,20 @@ struct RoomTests {
         #expect(try late.error(late.request(Subscribe([room]))) == nil)
     }
 
+    @Test("The error of a subscription to several conversations names the one that is refused")
+    func refusedConversation() throws {
+        let harness = try harness(.init(capacity: .set(1)))
+        let sessions = SessionHarness(harness)
+        let (bob, carol) = (sessions.device("bob"), sessions.device("carol"))
+        try harness.put(.room("other"))
+        bob.request(Subscribe([room]))
+        for id in [room, .group("none"), .community("none"), .community("none", channel: "general"), .direct("dave")] {
+            let error = try carol.error(carol.request(Subscribe([.room("other"), id])))
+            #expect(error?.message.contains(" \(id) ") == true || error?.message.hasPrefix("\(id) ") == true)
+            #expect(error?.code == (id == room ? .roomFull : .unknownConversation))
+        }
+    }
+
     @Test("Only rooms have a capacity, which must be in range")
     func capacityIsChecked() throws {
         let harness = try harness()

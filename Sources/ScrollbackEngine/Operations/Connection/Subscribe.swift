@@ -27,7 +27,7 @@ extension Session {
     /// - Returns: The heads of the conversations. Every later message arrives as an event.
     fileprivate func subscribeAll(to ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
         let names = ids.map { $0.logID.absolute(for: caller.user) }
-        func candidates() throws -> [Candidate] { try ids.map { try candidate($0.logID, by: caller) } }
+        func candidates() throws -> [Candidate] { try ids.map { try candidate($0, by: caller) } }
         func subscribe(_ candidates: [Candidate], _ version: AccessVersion) throws -> Bool {
             let capacities = zip(names, candidates).compactMap { name, candidate in
                 candidate.capacity.map { (name, $0) }
@@ -49,15 +49,20 @@ extension Session {
     }
 
     /// - Throws: `not-member` for former members, who may only read the messages up to the end of their membership.
+    ///   Each error names the conversation, because the request can have several.
     private func candidate(_ id: ConversationID, by caller: Caller) throws -> Candidate {
-        let name = id.absolute(for: caller.user)
-        return try engine.withAccess(to: name, for: caller, needsHead: true) { access, store in
-            let head = try engine.head(of: access, for: caller.user, in: store)
-            guard head.isMember || engine.permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
-                throw ChatError(.notMember, "You are not a member of \(id) any more. Ask a moderator to add you.")
+        let name = id.logID.absolute(for: caller.user)
+        do {
+            return try engine.withAccess(to: name, for: caller, needsHead: true) { access, store in
+                let head = try engine.head(of: access, for: caller.user, in: store)
+                guard head.isMember || engine.permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+                    throw ChatError(.notMember, "You are not a member of \(id) any more. Ask a moderator to add you.")
+                }
+                return Candidate(
+                    head: head, fullyVisibleAfter: access.fullyVisibleAfter, capacity: access.conversation.capacity)
             }
-            return Candidate(
-                head: head, fullyVisibleAfter: access.fullyVisibleAfter, capacity: access.conversation.capacity)
+        } catch let error as ChatError where error.code == .unknownConversation {
+            throw ChatError(error.code, "The conversation \(id) does not exist, or you may not see it.")
         }
     }
 }
