@@ -89,10 +89,7 @@ extension Transaction {
         guard let operation = request.operation, let known = try store.change(operation, in: row.number) else {
             return nil
         }
-        guard known.digest == digest else {
-            throw ChatError(
-                .conflict, "The operation ID \(operation) is already used for another request.", parameter: "operation")
-        }
+        guard known.digest == digest else { throw ChatError.usedOperation(operation) }
         return known
     }
 
@@ -172,5 +169,13 @@ extension Access {
     ) throws(ChatError) {
         let action = message.sender == caller.user && !message.isNotice ? own : others
         try permissions.require(action, in: conversation.id, as: role, by: caller, to: what)
+    }
+}
+
+extension ChatError {
+    /// The error of a request with the operation ID of a different request.
+    static func usedOperation(_ operation: MessageID) -> ChatError {
+        ChatError(
+            .conflict, "The operation ID \(operation) is already used for another request.", parameter: "operation")
     }
 }

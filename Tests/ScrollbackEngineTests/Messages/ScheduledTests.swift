@@ -137,6 +137,30 @@ struct ScheduledTests {
         #expect(try texts() == ["third"] && scheduled().isEmpty)
     }
 
+    @Test("An operation ID can't be used for another request to schedule a message, and the first message stays")
+    func reusedOperation() throws {
+        let (alice, id, operation, start) = (Caller(user: "alice"), harness.newID(), harness.newID(), harness.clock.now)
+        func request(_ text: String, id: MessageID, after seconds: TimeInterval = 10) -> ScheduleMessage {
+            ScheduleMessage(
+                conversation: group, submission: harness.submission(text, id: id), sendAt: start + seconds,
+                operation: operation)
+        }
+        let first = request("first", id: id)
+        try harness.perform(first, by: alice)
+        let others = [
+            request("second", id: id), request("first", id: id, after: 20), request("first", id: harness.newID()),
+        ]
+        for other in others {
+            let error = refusal { try harness.perform(other, by: alice) }
+            #expect(error?.code == .conflict && error?.parameter == "operation")
+        }
+        try harness.perform(first, by: alice)
+        #expect(try list().map(\.submission.content.text) == ["first"])
+        // The IDs of other users are not affected.
+        try harness.perform(others[0], by: Caller(user: "bob"))
+        #expect(try list(of: "bob").map(\.submission.content.text) == ["second"])
+    }
+
     @Test("The store remembers the newest 100 cancelled messages of a user")
     func rememberedCancellations() throws {
         var requests: [ScheduleMessage] = []

@@ -23,6 +23,7 @@ extension Transaction {
     ///
     /// - Parameter operation: The ID of the request. Without it, the retry of a request whose message was replaced
     ///   looks like a new request, and replaces the message again.
+    /// - Throws: `conflict` if the ID was used for a different request, and the errors of sending.
     fileprivate func schedule(
         _ submission: Submission, to name: ConversationID, at time: Date, by user: UserID, operation: MessageID?,
         permissions: Permissions
@@ -34,8 +35,11 @@ extension Transaction {
         let sender = Caller(user: user)
         let message = ScheduledRow(
             user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time, body: submission.json)
-        // A retry whose message was perhaps replaced, cancelled or sent in the meantime.
-        if let operation, try store.retryDigest(of: operation, of: user) == message.digest { return }
+        if let operation, let known = try store.retryDigest(of: operation, of: user) {
+            guard known == message.digest else { throw ChatError.usedOperation(operation) }
+            // A retry whose message was perhaps replaced, cancelled or sent in the meantime.
+            return
+        }
         if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
             // A retry whose message was sent in the meantime.
             if sent.sender == user, sent.digest == submission.digest { return }

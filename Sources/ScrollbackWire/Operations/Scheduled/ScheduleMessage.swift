@@ -12,7 +12,8 @@ package struct ScheduleMessage: ClientOperation {
             if the time has passed. The message is then checked like one that you send at that moment, and you get \
             its event. If it is refused, it stays in the list with the reason in `failure`. The same ID replaces a \
             message that was not sent yet. A retry with the same `operation` changes nothing, even if the message was \
-            replaced or cancelled in the meantime. A user can have 100 scheduled messages (`conflict`).
+            replaced or cancelled in the meantime. Another request with it is refused with `conflict`. A user can have \
+            100 scheduled messages (`conflict`).
             """,
         errors: [404, 409])
 
