@@ -67,7 +67,8 @@ extension StateChange {
             self = .settings(isMuted: isMuted, isPinned: isPinned)
         case "notifications":
             self = .notifications(
-                try request.optional("notifications", "Which messages are pushed. Without it, the user's default."))
+                try request.optional(
+                    "notifications", "Which messages are pushed. If it is missing or `null`, your default applies."))
         case "removeRecent":
             let position = try request.epochPosition()
             let excludesFromNewDevices = try request.flag(

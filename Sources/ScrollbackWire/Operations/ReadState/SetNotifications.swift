@@ -8,8 +8,9 @@ package struct SetNotifications: StateOperation {
         callers: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Set which messages of a conversation are pushed to you",
         details: """
-            Without a level, your default applies. The server pushes nothing from a muted conversation unless the \
-            level is `mentions`.
+            The request replaces the level. If `notifications` is missing or `null`, as in `{}`, it removes the level, \
+            and your default applies. The server pushes nothing from a muted conversation unless the level is \
+            `mentions`.
             """,
         errors: [404, 409])
 
