@@ -131,8 +131,16 @@ struct WebhookSubscriptionTests {
         #expect(try await pass { !reports.withLock(\.isEmpty) })
         // The webhook accepts the events of one conversation and refuses those of the other.
         receiver.answer { WebhookResponse(status: $0.text.contains("unwanted") ? 503 : 200) }
+        func isReceived(_ text: String) -> Bool { receiver.requests.contains { $0.text.contains(text) } }
         let earlier = refusals()
-        #expect(try await pass { refusals() >= earlier + 3 })
+        try harness.send("accepted", to: group, by: "alice")
+        #expect(try await pass { refusals() >= earlier + 3 && isReceived("accepted") })
+        // No time passes, so the failing conversation is not tried again. Each request to the other conversation begins
+        // after the turn that evaluated the success of the one before.
+        for text in ["first", "second", "third"] {
+            try harness.send(text, to: group, by: "alice")
+            #expect(try await eventually { isReceived(text) })
+        }
         #expect(reports.withLock(\.self) == [failed])
         receiver.answer("")
         #expect(try await pass { reports.withLock(\.count) > 1 })
