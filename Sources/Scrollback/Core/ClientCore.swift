@@ -64,7 +64,9 @@ package final class ClientCore: Sendable {
         case heartbeat(generation: Int)
         /// A timer ran, which was due at this time.
         case tick(due: Date)
-        case request(any FrameRequest, timeout: Duration, Reply<[UInt8]>)
+        case request(any FrameRequest, timeout: Duration, RequestCaller, Reply<[UInt8]>)
+        /// The task that waits for a request was cancelled.
+        case requestCancelled(RequestCaller)
         case requestTimedOut(ref: Int64, generation: Int)
         /// A request waited for the connection for the whole time of its timeout.
         case waitTimedOut(Int)
@@ -199,26 +201,40 @@ package final class ClientCore: Sendable {
     // MARK: Requests and updates
 
     static let closed = ChatError(.closed, "The client is closed.")
+    static let cancelled = ChatError(.cancelled, "The task that sent the request was cancelled.")
 
     /// Sends a request and waits for its answer, with the timeout and retries of the current ``RequestOptions``.
     ///
-    /// - Throws: The server's error, `unreachable` if there is no connection, or `timeout`.
+    /// - Throws: The server's error, `unreachable` if there is no connection, or `timeout`. `cancelled` if the task is
+    ///   cancelled before the request is sent. After that, the task still waits for the answer.
     func request(_ request: any FrameRequest) async throws(ChatError) -> [UInt8] {
         let options = try RequestOptions.current.validated()
         var backoff = Backoff()
         var generator = SystemRandomNumberGenerator()
         while true {
             do {
-                return try await ask { .request(request, timeout: options.timeout, $0) }
+                return try await attempt(request, timeout: options.timeout)
             } catch let error where error.isTemporary && backoff.failures < options.retries {
                 let wait = max(backoff.next(using: &generator), error.retryAfter ?? 0)
                 do {
                     try await Task.sleep(for: .seconds(wait))
                 } catch {
-                    throw ChatError(.cancelled, "The task that sent the request was cancelled.")
+                    throw Self.cancelled
                 }
             }
         }
+    }
+
+    private func attempt(_ request: any FrameRequest, timeout: Duration) async throws(ChatError) -> [UInt8] {
+        let caller = RequestCaller()
+        let outcome: Result<[UInt8], ChatError> = await withTaskCancellationHandler {
+            await reply { .request(request, timeout: timeout, caller, $0) }
+        } onCancel: { [mailbox] in
+            // If the task is already cancelled, the driver receives this input before the request, and finds it marked.
+            caller.cancel()
+            mailbox.post(.requestCancelled(caller))
+        }
+        return try outcome.get()
     }
 
     /// Calls an operation of the server, and waits for its answer.
@@ -246,11 +262,16 @@ package final class ClientCore: Sendable {
 
     /// Posts an input to the loop and waits for its reply.
     func ask<Answer: Sendable>(_ input: (@escaping Reply<Answer>) -> Input) async throws(ChatError) -> Answer {
-        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+        try await reply(to: input).get()
+    }
+
+    private func reply<Answer: Sendable>(
+        to input: (@escaping Reply<Answer>) -> Input
+    ) async -> Result<Answer, ChatError> {
+        await withCheckedContinuation { continuation in
             let isAccepted = mailbox.post(input { continuation.resume(returning: $0) })
             if !isAccepted { continuation.resume(returning: .failure(Self.closed)) }
         }
-        return try result.get()
     }
 
     /// The time after which a stored profile is fetched again, in seconds.

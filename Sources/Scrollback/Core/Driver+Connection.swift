@@ -86,8 +86,9 @@ extension Driver {
         sendPushRegistration()
         perform(subscriptions.connected())
         perform(watchedUsers.connected())
-        for one in waiting { send(one.request, .reply(one.reply), timeout: ContinuousClock.now.duration(to: one.end)) }
+        let waited = waiting
         waiting = []
+        for one in waited { await ask(one.request, ContinuousClock.now.duration(to: one.end), one.caller, one.reply) }
         await perform(outbox.connected(now: now))
         await sendSettings()
         await perform(deliveries.connected(now: now))

@@ -6,15 +6,19 @@ import ScrollbackWire
 
 /// Sends requests, and handles answers and events of the server.
 extension Driver {
-    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) async {
+    func ask(
+        _ request: any FrameRequest, _ timeout: Duration, _ caller: RequestCaller,
+        _ reply: @escaping ClientCore.Reply<[UInt8]>
+    ) async {
+        guard !caller.isCancelled else { return reply(.failure(ClientCore.cancelled)) }
         switch lifecycle.phase {
         case .online: send(request, .reply(reply), timeout: timeout)
-        case .opening, .authenticating: wait(request, timeout, reply)
-        case .waiting where lifecycle.isMoving: wait(request, timeout, reply)
+        case .opening, .authenticating: wait(request, timeout, caller, reply)
+        case .waiting where lifecycle.isMoving: wait(request, timeout, caller, reply)
         case .waiting:
             await reconnectNow()
             if lifecycle.phase == .opening {
-                wait(request, timeout, reply)
+                wait(request, timeout, caller, reply)
             } else {
                 reply(.failure(unreachable))
             }
@@ -27,9 +31,13 @@ extension Driver {
 
     static let timeout = ChatError(.timeout, "The server did not answer in time.")
 
-    private func wait(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
+    private func wait(
+        _ request: any FrameRequest, _ timeout: Duration, _ caller: RequestCaller,
+        _ reply: @escaping ClientCore.Reply<[UInt8]>
+    ) {
         lastWaiting += 1
-        waiting.append(WaitingRequest(number: lastWaiting, request: request, end: .now + timeout, reply: reply))
+        waiting.append(
+            WaitingRequest(number: lastWaiting, request: request, end: .now + timeout, caller: caller, reply: reply))
         post(.waitTimedOut(lastWaiting), after: timeout)
     }
 

@@ -81,6 +81,7 @@ final class Driver {
         var number: Int
         var request: any FrameRequest
         var end: ContinuousClock.Instant
+        var caller: RequestCaller
         var reply: ClientCore.Reply<[UInt8]>
     }
 
@@ -135,7 +136,7 @@ final class Driver {
         failWaiting(ClientCore.closed)
         for input in unhandled {
             switch input {
-            case .request(_, _, let reply): reply(.failure(ClientCore.closed))
+            case .request(_, _, _, let reply): reply(.failure(ClientCore.closed))
             case .retry(_, let reply): reply(.failure(ClientCore.closed))
             case .cancel(_, let reply): reply(.failure(ClientCore.closed))
             case .setPush(_, let reply): reply(.failure(ClientCore.closed))
@@ -164,7 +165,11 @@ final class Driver {
         case .heartbeat(let generation):
             await perform(lifecycle.heartbeat(generation, now: now, using: &generator))
         case .tick(let due): await tick(now: max(now, due))
-        case .request(let request, let timeout, let reply): await ask(request, timeout, reply)
+        case .request(let request, let timeout, let caller, let reply): await ask(request, timeout, caller, reply)
+        case .requestCancelled(let caller):
+            // A request that was sent still waits for its answer.
+            guard let index = waiting.firstIndex(where: { $0.caller === caller }) else { break }
+            waiting.remove(at: index).reply(.failure(ClientCore.cancelled))
         case .requestTimedOut(let ref, let generation):
             guard generation == lifecycle.generation else { break }
             await answered(ref, .failure(Self.timeout))

@@ -166,7 +166,10 @@ extension ChatError.Code {
     public static let shuttingDown = Self(rawValue: "shutting-down")
     /// The client was closed, or another connection of this device replaced it.
     public static let closed = Self(rawValue: "closed")
-    /// The app awaited a message's delivery, but the message was cancelled or sent without being stored.
+    /// The waiting task or the awaited message was cancelled.
+    ///
+    /// A request fails with it if its task is cancelled before the client sends it. The wait for a message's delivery
+    /// also fails with it if the message was sent without being stored.
     public static let cancelled = Self(rawValue: "cancelled")
     /// The pager is already loading another page.
     public static let queryInProgress = Self(rawValue: "query-in-progress")

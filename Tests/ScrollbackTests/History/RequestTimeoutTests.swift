@@ -94,6 +94,43 @@ struct RequestTimeoutTests {
         await server.close()
     }
 
+    @Test("A request whose task is cancelled while it waits for a connection fails once, and is not sent")
+    func cancelledWhileConnecting() async throws {
+        let held = HeldTransport(welcome: true)
+        let server = try TestServer()
+        let alice = try await server.disconnectedClient("alice", configure: held.use)
+        held.hold()
+        alice.connect()
+        #expect(try await eventually { held.heldCount == 1 })
+        let patient = Task { try await alice.blockedUsers() }
+        let cancelled = Task { try await alice.blockedUsers() }
+        // In this time, the request usually begins to wait. The result is the same if it doesn't.
+        try await Task.sleep(for: .milliseconds(50))
+        cancelled.cancel()
+        let error = await #expect(throws: ChatError.self) { try await cancelled.value }
+        #expect(error?.code == .cancelled && error?.isTemporary == false)
+        held.release()
+        #expect(try await patient.value == [])
+        #expect(server.requests(of: "alice")["blocks"] == 1)
+        await server.close()
+    }
+
+    @Test("A request of a task that is already cancelled is not sent")
+    func cancelledBefore() async throws {
+        let server = try TestServer()
+        let alice = try await server.client("alice")
+        let caller = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await alice.blockedUsers()
+        }
+        caller.cancel()
+        let error = await #expect(throws: ChatError.self) { try await caller.value }
+        #expect(error?.code == .cancelled)
+        #expect(try await alice.blockedUsers() == [])
+        #expect(server.requests(of: "alice")["blocks"] == 1)
+        await server.close()
+    }
+
     @Test(
         "A message without an answer in time is sent again with the same ID, and the server stores it once", .rows(91))
     func sendTimesOut() async throws {
