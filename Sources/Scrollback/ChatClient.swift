@@ -271,28 +271,33 @@ public final class ChatClient: Sendable {
     /// The server has three seconds to confirm that pushes to this device end.
     ///
     /// - Parameter erasing: Whether to delete the store's files and the user's pushes in the push inbox.
-    /// - Returns: The unsent messages, and the reason if the device could not be unregistered.
-    /// - Throws: `local-storage` if the store can't be read, in which case the client stays open, or if its files can't
-    ///   be deleted.
+    /// - Returns: The messages that were unsent when the client closed, and the reason if the device could not be
+    ///   unregistered.
+    /// - Throws: `local-storage` if the store can't be read or its files can't be deleted. If the store can't be read
+    ///   at the beginning, the client stays open.
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> SignOutReport {
-        let unsent = try await core.store.read { reader in
-            try reader.outbox().compactMap { item -> Unsent? in
-                guard let message = try reader.pending(item.id) else { return nil }
-                return Unsent(conversation: message.conversation, id: item.id, content: message.submission.content)
-            }
-        }
+        var unsent = try await core.store.read { try Self.unsent($0) }
         let pushError = await core.unregisterPush()
-        await close()
-        if erasing { core.clearPushInbox() }
-        if erasing, case .directory(let directory) = configuration.store {
-            do {
-                try LocalStore.erase(directory)
-            } catch {
-                throw ChatError(.localStorage, "The store's files can't be deleted.", cause: error)
-            }
+        await core.close()
+        // The client sent messages until its loop ended, and the store accepts messages until it is closed.
+        do throws(ChatError) {
+            unsent = try await core.store.close { try Self.unsent($0) }
+        } catch  where error.code == .closed {
+            // Another call has closed the store.
+        }
+        if erasing {
+            core.clearPushInbox()
+            try Self.erase(configuration.store)
         }
         return SignOutReport(unsent: unsent, pushError: pushError)
+    }
+
+    private static func unsent(_ reader: LocalReader) throws -> [Unsent] {
+        try reader.outbox().compactMap { item -> Unsent? in
+            guard let message = try reader.pending(item.id) else { return nil }
+            return Unsent(conversation: message.conversation, id: item.id, content: message.submission.content)
+        }
     }
 
     /// Deletes a store that can't be opened, because its key is lost or a newer version wrote it.

@@ -14,6 +14,8 @@ package final class LocalStore: Sendable {
     let database: any DatabaseWriter
     private let lock: DirectoryLock?
     private let hasClosed = Atomic<Bool>(false)
+    /// Whether ``close(reading:)`` has read the final state.
+    private let refusesWrites = Atomic<Bool>(false)
     package let user: UserID
     /// Decrypts messages for readers; the store holds them as they were transmitted.
     package let messageEncryption: MessageEncryption
@@ -135,6 +137,20 @@ package final class LocalStore: Sendable {
         lock?.release()
     }
 
+    /// Reads the store's final state, and closes the store even if the read fails.
+    ///
+    /// Writes that began before are included, and later ones fail with `closed`.
+    func close<Answer: Sendable>(
+        reading body: @escaping @Sendable (LocalReader) throws -> Answer
+    ) async throws(ChatError) -> Answer {
+        defer { try? close() }
+        return try await write(notifiesRecents: false) { writer in
+            let answer = try body(writer.reader)
+            self.refusesWrites.store(true, ordering: .releasing)
+            return answer
+        }
+    }
+
     /// Deletes a store's files.
     package static func erase(_ directory: URL) throws {
         try SearchIndex.erase(in: directory)
@@ -200,6 +216,7 @@ package final class LocalStore: Sendable {
                 var answer: Result<Answer, ChatError> = .failure(ClientCore.closed)
                 do {
                     try Self.checkOpen(db)
+                    if self.refusesWrites.load(ordering: .acquiring) { throw ClientCore.closed }
                     var events: [RecentsEvent] = []
                     let isWatched = self.recentsEvents.isObserved
                     if isWatched != self.watchesRecents.load(ordering: .relaxed) {

@@ -157,6 +157,37 @@ struct PushTests {
         await server.close()
     }
 
+    @Test("Signing out reports the messages that are unsent when the client closes, not those that were sent before")
+    func signOutReportsFinalState() async throws {
+        let sends = HeldTransport(requests: { $0.type == SendMessage.endpoint.frame })
+        let removal = HeldTransport(answersTo: { $0.type == DeletePushDevice.endpoint.frame })
+        let server = try TestServer(users: ["bob"])
+        try await server.makeGroup("swift", members: ["bob"])
+        let bob = try await server.client("bob") {
+            sends.use(in: &$0)
+            removal.use(in: &$0)
+        }
+        try await bob.push.register(.apns(token))
+        await until(.registered, bob)
+        let chat = bob.conversation(group)
+        sends.hold()
+        removal.hold()
+        let early = try await chat.send(.text("early"))
+        #expect(try await eventually { sends.heldCount == 1 })
+        // The client waits for the removal of its registration, and still sends messages.
+        let signingOut = Task { try await bob.signOut(erasing: false) }
+        #expect(try await eventually { removal.heldCount == 1 })
+        sends.release()
+        _ = try await early.waitUntilSent()
+        sends.hold()
+        try await chat.send(.text("late"))
+        removal.release()
+        #expect(try await signingOut.value.unsent.map(\.content.text) == ["late"])
+        let closed = await #expect(throws: ChatError.self) { try await chat.send(.text("after")) }
+        #expect(closed?.code == .closed)
+        await server.close()
+    }
+
     @Test("Signing out with erasure deletes all of the client's files")
     func signOutWithErasureDeletesFiles() async throws {
         let server = try TestServer(users: ["alice", "bob"])
