@@ -16,6 +16,10 @@ extension Outbox {
         switch result {
         case .success:
             remove(id, &steps)
+            if !item.isMessage {
+                let uploading = queues[item.conversation, default: []].filter { $0.state == .uploading }
+                uploadsBeforeChange.formUnion(uploading.map(\.id))
+            }
         case .failure(let error):
             guard item.state == .sending else { return effects(of: steps) }
             let next: OutboxItem.State
@@ -32,7 +36,8 @@ extension Outbox {
 
     /// Handles the end of an item's upload.
     ///
-    /// The result of a stopped upload is ignored.
+    /// The result of a stopped upload is ignored. An upload that the server refused because it did not know the
+    /// conversation is repeated if the server has accepted a change of the conversation since the upload began.
     package mutating func uploaded(
         _ id: MessageID, _ result: Result<Void, ChatError>, now: Date,
         using generator: inout some RandomNumberGenerator
@@ -48,8 +53,9 @@ extension Outbox {
                 $0.attempts = 0
             }
         case .failure(let error):
+            let isOutdated = error.code == .unknownConversation && uploadsBeforeChange.contains(id)
             let next: OutboxItem.State =
-                error.isTemporary
+                error.isTemporary || isOutdated
                 ? .waiting(until: now + waiting(for: error, item, using: &generator)) : .failed(error)
             update(id, &steps) { $0.state = next }
         }

@@ -51,6 +51,7 @@ extension Outbox {
         guard let conversation = conversations.removeValue(forKey: id) else { return }
         queues[conversation]?.removeAll { $0.id == id }
         awaitingUpload.remove(id)
+        uploadsBeforeChange.remove(id)
         reuploadedAt[id] = nil
         if queues[conversation]?.isEmpty == true { queues[conversation] = nil }
         steps.removed.append(id)
@@ -79,6 +80,7 @@ extension Outbox {
                 $0.state = .uploading
                 $0.attempts += 1
             }
+            uploadsBeforeChange.remove(item.id)
             steps.upload.append(item.id)
             running += 1
         }

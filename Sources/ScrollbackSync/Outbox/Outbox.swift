@@ -48,6 +48,10 @@ package struct Outbox: Sendable {
     let backoff = Backoff()
     /// The items whose files are not uploaded yet.
     var awaitingUpload: Set<MessageID> = []
+    /// The items whose uploads began before the server accepted a change of their conversation.
+    ///
+    /// The server may have refused such an upload before it created the conversation.
+    var uploadsBeforeChange: Set<MessageID> = []
     /// The times when lost files were uploaded again.
     var reuploadedAt: [MessageID: Date] = [:]
     /// The token bucket of the send rate; `nil` for no limit.

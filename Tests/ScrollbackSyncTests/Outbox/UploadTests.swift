@@ -62,6 +62,27 @@ struct UploadTests {
         #expect(outbox.retry(ids[0], now: noon).upload == [ids[0]])
     }
 
+    @Test("An upload that was refused before the server created its conversation is repeated once")
+    mutating func refusedBeforeCreation() {
+        var outbox = Outbox()
+        _ = outbox.connected(now: noon)
+        #expect(outbox.enqueue(ids[0], in: swift, isMessage: false, now: noon).transmit == [ids[0]])
+        #expect(outbox.enqueue(ids[1], in: swift, needsUpload: true, now: noon).upload == [ids[1]])
+        #expect(outbox.enqueue(ids[2], in: other, needsUpload: true, now: noon).upload == [ids[2]])
+        // The refusal of the upload arrives after the acknowledgement of the creation.
+        #expect(outbox.answered(ids[0], stored(ids[0]), now: noon, using: &random).removed == [ids[0]])
+        let refusal = ChatError(.unknownConversation, "no")
+        _ = outbox.uploaded(ids[1], .failure(refusal), now: noon, using: &random)
+        #expect(outbox[ids[1]]?.isWaiting == true)
+        // An upload to another conversation is not repeated.
+        _ = outbox.uploaded(ids[2], .failure(refusal), now: noon, using: &random)
+        #expect(outbox[ids[2]]?.state == .failed(refusal))
+        // The repeated upload began after the creation.
+        #expect(outbox.tick(now: outbox.wakeAt ?? noon).upload == [ids[1]])
+        _ = outbox.uploaded(ids[1], .failure(refusal), now: noon, using: &random)
+        #expect(outbox[ids[1]]?.state == .failed(refusal))
+    }
+
     @Test("Uploads are retried on a new connection, and interrupted ones restart after an app restart")
     mutating func uploadsAreRetriedOnReconnect() {
         var outbox = Outbox()

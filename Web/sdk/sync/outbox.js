@@ -99,6 +99,13 @@ export class Outbox {
    */
   #awaitingUpload = new Set();
   /**
+   * The items whose uploads began before the server accepted a change of their conversation. The server may have
+   * refused such an upload before it created the conversation.
+   *
+   * @type {Set<MessageID>}
+   */
+  #uploadsBeforeChange = new Set();
+  /**
    * The times when lost files were uploaded again.
    *
    * @type {Map<MessageID, number>}
@@ -312,14 +319,21 @@ export class Outbox {
     const steps = new Steps();
     const item = this.get(id);
     if (item === null || (error !== null && item.state.type !== "sending")) return this.#effects(steps);
-    if (error === null) this.#remove(id, steps);
-    else this.#update(id, { state: this.#stateAfter(error, item, now, random) }, steps);
+    if (error === null) {
+      this.#remove(id, steps);
+      const others = item.isMessage ? [] : this.#queues.get(item.conversation) ?? [];
+      for (const other of others) if (other.state.type === "uploading") this.#uploadsBeforeChange.add(other.id);
+    } else {
+      this.#update(id, { state: this.#stateAfter(error, item, now, random) }, steps);
+    }
     this.#pump(item.conversation, now, steps);
     return this.#effects(steps);
   }
 
   /**
-   * Handles the end of an item's upload. The result of a stopped upload is ignored.
+   * Handles the end of an item's upload. The result of a stopped upload is ignored. An upload that the server refused
+   * because it did not know the conversation is repeated if the server has accepted a change of the conversation since
+   * the upload began.
    *
    * @param {MessageID} id
    * @param {ScrollbackError | null} error The error; `null` for a success.
@@ -335,7 +349,9 @@ export class Outbox {
       this.#awaitingUpload.delete(id);
       this.#update(id, { state: queued, needsUpload: false, attempts: 0 }, steps);
     } else {
-      this.#update(id, { state: this.#stateAfter(error, item, now, random) }, steps);
+      const isOutdated = error.code === "unknown-conversation" && this.#uploadsBeforeChange.has(id);
+      const state = this.#stateAfter(error, item, now, random, error.isTemporary || isOutdated);
+      this.#update(id, { state }, steps);
     }
     this.#pump(item.conversation, now, steps);
     return this.#effects(steps);
@@ -374,10 +390,11 @@ export class Outbox {
    * @param {OutboxItem} item
    * @param {number} now
    * @param {Random} random
+   * @param {boolean} [isTemporary]
    * @returns {OutboxState}
    */
-  #stateAfter(error, item, now, random) {
-    if (!error.isTemporary) return { type: "failed", error };
+  #stateAfter(error, item, now, random, isTemporary = error.isTemporary) {
+    if (!isTemporary) return { type: "failed", error };
     const wait = this.#backoff.wait(item.attempts, random);
     if (error.retryAfter === undefined) return { type: "waiting", until: now + wait };
     return { type: "waiting", until: now + Math.max(wait, error.retryAfter * 1000 * (1 + 0.5 * random())) };
@@ -485,6 +502,7 @@ export class Outbox {
     if (rest.length > 0) this.#queues.set(conversation, rest);
     else this.#queues.delete(conversation);
     this.#awaitingUpload.delete(id);
+    this.#uploadsBeforeChange.delete(id);
     this.#reuploadedAt.delete(id);
     steps.removed.push(id);
   }
@@ -531,6 +549,7 @@ export class Outbox {
       const isDue = item.state.type === "queued" || (item.state.type === "waiting" && item.state.until <= now);
       if (running >= Outbox.maximumUploads || !isDue) continue;
       this.#update(item.id, { state: { type: "uploading" }, attempts: item.attempts + 1 }, steps);
+      this.#uploadsBeforeChange.delete(item.id);
       steps.upload.push(item.id);
       running += 1;
     }
