@@ -19,6 +19,25 @@ extension ConnectionOptions {
         return try await ChatClient.open(configuration)
     }
 
+    /// Opens an SDK client for a user, and closes it before returning or throwing.
+    ///
+    /// The parameters are those of ``client(for:store:connects:)``. A client with a store in memory that is not closed
+    /// leaves copies of its files in the directory for temporary files.
+    func withClient<Value>(
+        for user: UserID, store: String?, connects: Bool = true, _ body: (ChatClient) async throws -> Value
+    ) async throws -> Value {
+        let client = try await self.client(for: user, store: store, connects: connects)
+        let value: Value
+        do {
+            value = try await body(client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+        return value
+    }
+
     /// Checks that a token can be made for a user.
     ///
     /// A server that can't be reached is no error: the client waits for it.

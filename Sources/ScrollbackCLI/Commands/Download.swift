@@ -44,16 +44,9 @@ struct Download: AsyncParsableCommand {
                 throw ChatError(.unknownMedia, "Message \(id) has no file.", parameter: "message")
             }
             let destination = try destination(of: media)
-            let client = try await connection.client(for: user, store: store)
-            let copy: URL
-            do {
-                copy = try await fetch(media, client)
-                try put(copy, at: destination)
-            } catch {
-                await client.close()
-                throw error
+            try await connection.withClient(for: user, store: store) { client in
+                try put(try await fetch(media, client), at: destination)
             }
-            await client.close()
             if connection.json {
                 Output.json { writer in
                     writer.field("file", destination.path)

@@ -77,8 +77,7 @@ struct Search: AsyncParsableCommand {
     }
 
     private func searchWithClient(_ query: SearchQuery) async throws -> SearchPage {
-        let client = try await connection.client(for: reader, store: store, connects: source == .remote)
-        do {
+        try await connection.withClient(for: reader, store: store, connects: source == .remote) { client in
             let from: HistorySource =
                 switch source {
                 case .local: .local
@@ -88,18 +87,11 @@ struct Search: AsyncParsableCommand {
             if source == .remote { try await client.waitUntilOnline() }
             // Without a connection, a merged search returns local results.
             if source == .merged { try? await client.waitUntilOnline() }
-            let page =
-                if let conversation {
-                    try await client.conversation(conversation)
-                        .search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
-                } else {
-                    try await client.search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
-                }
-            await client.close()
-            return page
-        } catch {
-            await client.close()
-            throw error
+            guard let conversation else {
+                return try await client.search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
+            }
+            return try await client.conversation(conversation)
+                .search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
         }
     }
 

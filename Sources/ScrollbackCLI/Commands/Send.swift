@@ -82,14 +82,15 @@ struct Send: AsyncParsableCommand {
     /// Returns a text, with a preview if there is to be one.
     private func content(_ text: String) async throws -> MessageContent {
         guard preview else { return .text(text) }
-        let client = try await connection.client(for: sender, store: nil)
-        defer { Task { await client.close() } }
-        guard let preview = try await client.linkPreview(forLinkIn: text) else {
+        let found = try await connection.withClient(for: sender, store: nil) { client in
+            try await client.linkPreview(forLinkIn: text)
+        }
+        guard let found else {
             throw ChatError(
                 .invalidParameter, "The text has no link to an HTML page with a title. Send it without --preview.",
                 parameter: "preview")
         }
-        return try .text(text, preview: preview)
+        return try .text(text, preview: found)
     }
 
     private func replyToID(_ api: ServerAPI) async throws -> MessageID? {
@@ -124,20 +125,19 @@ struct Send: AsyncParsableCommand {
 
     /// Sends a file with the SDK, which resizes pictures and resumes interrupted uploads.
     private func send(_ attachment: MediaAttachment, _ attributes: MessageAttributes) async throws {
-        let client = try await connection.client(for: sender, store: nil)
-        defer { Task { await client.close() } }
-        try await client.waitUntilOnline()
-        let sending = try await client.conversation(conversation.id).send(
-            attachment, mentioning: attributes.mentions, replyingTo: attributes.replyTo)
-        let size = Int(try await sending.content()?.media?.size ?? 0)
-        var progress = Progress("uploading", total: size, isBytes: true)
-        for await state in sending.states {
-            if case .uploading(let fraction) = state { progress.show(Int(fraction * Double(size))) }
+        try await connection.withClient(for: sender, store: nil) { client in
+            try await client.waitUntilOnline()
+            let sending = try await client.conversation(conversation.id).send(
+                attachment, mentioning: attributes.mentions, replyingTo: attributes.replyTo)
+            let size = Int(try await sending.content()?.media?.size ?? 0)
+            var progress = Progress("uploading", total: size, isBytes: true)
+            for await state in sending.states {
+                if case .uploading(let fraction) = state { progress.show(Int(fraction * Double(size))) }
+            }
+            let message = try await sending.waitUntilSent()
+            progress.finish(size)
+            Output.show(message, json: connection.json)
         }
-        let message = try await sending.waitUntilSent()
-        progress.finish(size)
-        Output.show(message, json: connection.json)
-        await client.close()
     }
 }
 

@@ -117,4 +117,24 @@ struct ChatCommandTests {
             #expect(refused.code == code && refused.errors.contains(word), "\(arguments): \(refused)")
         }
     }
+
+    @Test("Sending a file leaves no copy of it behind, also if the server refuses the message")
+    func noCopies() async throws {
+        let server = try await RunningServer.start()
+        let made = try await server.admin().call("PUT", "/v1/conversations/group:crew", #"{"members":["alice"]}"#)
+        try #require(made.status == 201)
+        let temporary = server.folder.appending(component: "temporary")
+        try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+        let gif = PictureFixture.directory.appending(path: "animated.gif")
+        for (conversation, code) in [("group:crew", 0), ("group:nowhere", 1)] as [(String, Int32)] {
+            let send = try RunningServer.run(
+                [
+                    "send", conversation, "--gif", gif.path, "--as", "alice", "--server", server.url.absoluteString,
+                    "--data", server.data.path,
+                ], shell: "export TMPDIR='\(temporary.path)'", name: "send", folder: server.folder)
+            #expect(try await send.waitForEnd() == code, "\(send.errorText)")
+            let copies = try FileManager.default.contentsOfDirectory(atPath: temporary.path)
+            #expect(copies.filter { $0.hasPrefix("scrollback-") } == [])
+        }
+    }
 }
