@@ -49,15 +49,7 @@ final class EngineHarness: Sendable {
 
     /// Waits for the completion of a write, which runs before the call returns or on the log's thread.
     func done<Answer: Sendable>(_ body: (@escaping Engine.Completion<Answer>) -> Void) throws -> Answer {
-        let answer = Mutex<Result<Answer, ChatError>?>(nil)
-        let group = DispatchGroup()
-        group.enter()
-        body { result in
-            answer.withLock { $0 = result }
-            group.leave()
-        }
-        group.wait()
-        return try #require(answer.withLock { $0 }).get()
+        try Engine.result(of: body)
     }
 
     /// Carries out an operation, and waits for its answer.

@@ -3,7 +3,6 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
-import Synchronization
 import TestSupport
 import Testing
 
@@ -56,15 +55,7 @@ import Testing
     private func id(_ number: Int) -> MessageID { MessageID(high: 1, low: UInt64(number)) }
 
     private func done<Answer: Sendable>(_ body: (@escaping Engine.Completion<Answer>) -> Void) throws -> Answer {
-        let answer = Mutex<Result<Answer, ChatError>?>(nil)
-        let group = DispatchGroup()
-        group.enter()
-        body { result in
-            answer.withLock { $0 = result }
-            group.leave()
-        }
-        group.wait()
-        return try #require(answer.withLock { $0 }).get()
+        try Engine.result(of: body)
     }
 
     private func steps(_ question: () throws -> Void) rethrows -> Int {
