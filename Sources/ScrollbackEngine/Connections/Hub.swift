@@ -280,14 +280,6 @@ package final class Hub: Sendable {
         send(.read(name, change.summary), to: devices)
     }
 
-    /// Delivers changes of one user's own state in several conversations.
-    private func deliverOwnStates(_ changes: [OwnStateChange]) {
-        guard let user = changes.first?.user else { return }
-        let reads = changes.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
-        send(.reads(reads), to: connections(of: user))
-        for change in changes { sendReadReceipt(of: change) }
-    }
-
     private func deliverJoined(_ user: UserID, _ role: Role, to id: ConversationID, fullyVisibleAfter seq: Seq) {
         for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
         guard id.kind.traits.membership != .named else {
@@ -364,24 +356,6 @@ package final class Hub: Sendable {
             audience.deliver(
                 frame(.changed(name, head.epoch, .message(message))), about: message.seq, to: user,
                 orElse: frame(head.event(name)))
-        }
-    }
-
-    private func sendReadReceipt(of event: OwnStateChange) {
-        let id = event.conversation
-        guard id.kind == .direct, let receipt = event.receipt else { return }
-        for peer in id.namedUsers where peer != event.user {
-            send(.peerRead(id.relative(to: peer), event.user, receipt), to: connections(of: peer))
-        }
-    }
-
-    private func sendDelivered(_ id: ConversationID, _ user: UserID, _ seq: Seq) {
-        guard id.kind == .direct else {
-            audience(of: id)?.deliver(frame(.delivered(id, user, seq)), excluding: [user])
-            return
-        }
-        for peer in id.namedUsers where peer != user {
-            send(.delivered(id.relative(to: peer), user, seq), to: connections(of: peer))
         }
     }
 
