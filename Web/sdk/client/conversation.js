@@ -179,8 +179,12 @@ export class Conversation {
     const id = newID();
     const submission = { id, content, attributes };
     let isDraft = false;
-    // Sending the text of the draft deletes the draft.
-    const deleteDraft = async (/** @type {Transaction} */ transaction) => {
+    /**
+     * Sending the text of the draft deletes the draft.
+     *
+     * @param {Transaction} transaction
+     */
+    const deleteDraft = async (transaction) => {
       isDraft = content.type === "text" && await deleteSentDraft(transaction, this.id, content.text);
     };
     await this.core.queue(this.id, id, { type: "send", submission }, null, deleteDraft, file);
@@ -309,7 +313,8 @@ export class Conversation {
     if (audience === "everyone" && ids.length === 1 && await this.#cancelUnsent(first)) return this.sendHandle(first);
     // If the browser can't load the module, the server's event hides the messages.
     const remote = audience === "me" ? await this.core.remote().catch(() => null) : null;
-    const hide = async (/** @type {Transaction} */ transaction) => {
+    /** @param {Transaction} transaction */
+    const hide = async (transaction) => {
       if (remote) await this.#hide(transaction, ids, remote.apply);
     };
     return await this.#queue(newID(), { type: "delete", messages: [...ids], audience }, first, hide);
@@ -336,12 +341,13 @@ export class Conversation {
   async #hide(transaction, ids, apply) {
     const { log } = await OpenConversation.load(transaction, this.id);
     const found = await Promise.all(ids.map((id) => messageWithID(transaction, this.id, id)));
-    const ranges = found.flatMap((message) =>
-      message ? [/** @type {[number, number]} */ ([message.seq, message.seq])] : []
-    );
+    /** @type {[number, number][]} */
+    const ranges = found.flatMap((message) => message ? [[message.seq, message.seq]] : []);
     if (!log || ranges.length === 0) return;
-    const event = /** @type {const} */ ({ type: "hidden", conversation: this.id, epoch: log.epoch, ranges });
-    await apply(transaction, this.core.user, [{ type: "live", event }]);
+    await apply(transaction, this.core.user, [{
+      type: "live",
+      event: { type: "hidden", conversation: this.id, epoch: log.epoch, ranges },
+    }]);
   }
 
   /**
@@ -689,8 +695,8 @@ export class Conversation {
   async #remoteHistory(query, signal) {
     const { page } = await this.fetchPage(query, signal);
     const { limit } = query;
-    const next = (/** @type {string | null} */ cursor) =>
-      cursor === null ? null : limit === undefined ? { cursor } : { cursor, limit };
+    /** @param {string | null} cursor */
+    const next = (cursor) => cursor === null ? null : limit === undefined ? { cursor } : { cursor, limit };
     return { messages: [...page.messages], older: next(page.older), newer: next(page.newer), remoteError: null };
   }
 
@@ -782,12 +788,8 @@ export class Conversation {
    */
   async update(settings) {
     const operation = newID();
-    const request = /** @type {const} */ ({
-      type: "putConversation",
-      operation,
-      exists: true,
-      settings: checkedSettings(settings),
-    });
+    /** @type {OutboxRequest} */
+    const request = { type: "putConversation", operation, exists: true, settings: checkedSettings(settings) };
     return await this.#queue(operation, request, operation);
   }
 

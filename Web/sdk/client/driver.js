@@ -85,7 +85,8 @@ const longestDelay = 2 ** 31 - 1;
 const maximumLiveEvents = 500;
 
 const timedOut = () => new ScrollbackError("timeout", "The server did not answer in time.");
-const unreachable = (/** @type {string} */ message) => new ScrollbackError("unreachable", message);
+/** @param {string} message */
+const unreachable = (message) => new ScrollbackError("unreachable", message);
 
 /**
  * The loop of a client, which owns the connection and the state machines. It runs in the tab that leads.
@@ -532,7 +533,8 @@ export class Driver {
   async #ask(request, timeout, reply) {
     const { lifecycle } = this;
     if (lifecycle.phase.type === "waiting" && !lifecycle.isMoving) await this.reconnectNow();
-    const refuse = (/** @type {string} */ reason) => reply({ body: null, error: unreachable(reason) });
+    /** @param {string} reason */
+    const refuse = (reason) => reply({ body: null, error: unreachable(reason) });
     switch (lifecycle.phase.type) {
       case "online":
         return this.#request(request, timeout, reply, true);

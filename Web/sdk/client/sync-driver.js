@@ -248,7 +248,8 @@ export class SyncDriver {
     try {
       const outcomes = await this.#core.store.write(async (transaction) => {
         // The head of a deleted conversation is a tombstone: not a member, and no messages.
-        const isGone = (/** @type {ConversationHead} */ { isMember, state }) => !isMember && state.head === 0;
+        /** @param {ConversationHead} head */
+        const isGone = ({ isMember, state }) => !isMember && state.head === 0;
         for (const head of heads) if (isGone(head)) deleteConversation(transaction, head.conversation);
         const known = heads.filter((head) => !isGone(head));
         const outcomes = await storeHeads(transaction, this.#core.user, known);

@@ -344,7 +344,8 @@ export class Timeline extends LiveView {
     this.#places.clear();
     const loading = this.#fill.inFlight?.gap;
     const rest = [...gaps];
-    const addGapsBelow = (/** @type {number} */ seq) => {
+    /** @param {number} seq */
+    const addGapsBelow = (seq) => {
       for (let gap = rest[0]; gap && gap[1] < seq; gap = rest[0]) {
         rest.shift();
         const isLoading = loading !== undefined && loading[0] <= gap[1] && gap[0] <= loading[1];

@@ -156,8 +156,8 @@ export class Uploads {
     }
     while (!progress.isComplete) {
       const { offset } = progress;
-      const report = (/** @type {number} */ sent) =>
-        this.#core.setUploadProgress(message, (offset + sent) / size, conversation);
+      /** @param {number} sent */
+      const report = (sent) => this.#core.setUploadProgress(message, (offset + sent) / size, conversation);
       report(0);
       const chunk = await bytesOf(blob.slice(offset, offset + chunkSize));
       const end = offset + chunk.byteLength;

@@ -165,7 +165,8 @@ export const ConversationID = Object.freeze({
    * @returns {ConversationID}
    */
   newGroup(randomBytes) {
-    const half = (/** @type {number} */ start) => {
+    /** @param {number} start */
+    const half = (start) => {
       const value = randomBytes.subarray(start, start + 8).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
       return value.toString(36).padStart(13, "0");
     };

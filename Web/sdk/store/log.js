@@ -361,7 +361,8 @@ async function rowsAbove(transaction, head, saved, log) {
  * @returns {Promise<Map<number, Message>>}
  */
 async function storedRows(transaction, id, edits, before) {
-  const isStored = (/** @type {number} */ seq) =>
+  /** @param {number} seq */
+  const isStored = (seq) =>
     before !== null && seq >= before.firstSeq && seq <= before.head && !before.gaps.contains(seq);
   const seqs = [...new Set(edits.flatMap((edit) => edit.upserts.map(({ seq }) => seq)))].filter(isStored);
   if (seqs.length === 0) return new Map();

@@ -392,7 +392,8 @@ export class LogState {
   gapToFill(nearest, limit = standardLimits.pageSize) {
     const older = this.gaps.lastAtOrBelow(nearest);
     const newer = this.gaps.firstAtOrAbove(nearest);
-    const clamp = (/** @type {SeqRange} */ gap) => Math.min(limit, standardLimits.pageSize, gap[1] - gap[0] + 1);
+    /** @param {SeqRange} gap */
+    const clamp = (gap) => Math.min(limit, standardLimits.pageSize, gap[1] - gap[0] + 1);
     if (older !== null && (newer === null || nearest - older[1] <= newer[0] - nearest)) {
       return { gap: older, anchor: older[1] + 1, direction: "older", limit: clamp(older) };
     }

@@ -373,7 +373,8 @@ export class ResumeState {
    */
   #enqueue(position) {
     const { conversation } = position;
-    const isSame = (/** @type {LogPosition} */ other) => other.conversation === conversation;
+    /** @param {LogPosition} other */
+    const isSame = (other) => other.conversation === conversation;
     const queued = this.#queue.findIndex(isSame);
     const paused = this.#paused.findIndex(isSame);
     if (!this.#pending.has(conversation)) {
