@@ -1847,12 +1847,14 @@ declare module "scrollback/store/outbox" {
      * @typedef {{submission: Submission, item: OutboxItem}} QueuedMessage
      */
     /**
-     * Returns all queued items, in order.
+     * Returns all queued items, in order, and deletes the refused changes that are too old to be sent again. No screen
+     * shows refused changes.
      *
      * @param {Transaction} transaction
+     * @param {number} oldest Changes that were queued before this time are too old.
      * @returns {Promise<OutboxItem[]>}
      */
-    export function outboxItems(transaction: Transaction): Promise<OutboxItem[]>;
+    export function outboxItems(transaction: Transaction, oldest: number): Promise<OutboxItem[]>;
     /**
      * Returns the number of messages and changes that the user would lose with the store. Changes that the server refused
      * have no effect, and no screen shows them.
@@ -7034,6 +7036,14 @@ declare module "scrollback/client/transport" {
 }
 declare module "scrollback/client/driver" {
     /**
+     * Runs the loop until the client closes.
+     *
+     * Messages that were in flight when the previous leader ended are queued again.
+     *
+     * @param {Core} core
+     */
+    export function drive(core: Core): Promise<void>;
+    /**
      * The loop of a client, which owns the connection and the state machines. It runs in the tab that leads.
      *
      * It takes inputs in order, asks the state machines for actions, stores the result and then acts.
@@ -7095,7 +7105,6 @@ declare module "scrollback/client/driver" {
         retryIn(delay: number): void;
         #private;
     }
-    export function drive(core: Core, items: import("scrollback/sync/outbox-item").OutboxItem[]): Promise<void>;
     export type LogPosition = import("scrollback/model/log").LogPosition;
     export type ConversationHead = import("scrollback/model/conversation-head").ConversationHead;
     export type JSONObject = import("scrollback/model/message-content").JSONObject;
@@ -7970,7 +7979,7 @@ declare module "scrollback/client/send-handle" {
      * - `sending`: transmitted, and waiting for the server's answer
      * - `waiting`: failed temporarily; the client retries at `until`
      * - `sent`: accepted by the server; `message` is the stored message, or the message after the change
-     * - `failed`: failed permanently; call `retry()` or `cancel()`
+     * - `failed`: failed permanently; call `retry()` or `cancel()`. A change that failed is deleted after 180 days.
      * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
      *
      * @typedef {{state: "stored" | "sending" | "gone"} | {state: "uploading", progress: number}
@@ -8038,7 +8047,7 @@ declare module "scrollback/client/send-handle" {
      * - `sending`: transmitted, and waiting for the server's answer
      * - `waiting`: failed temporarily; the client retries at `until`
      * - `sent`: accepted by the server; `message` is the stored message, or the message after the change
-     * - `failed`: failed permanently; call `retry()` or `cancel()`
+     * - `failed`: failed permanently; call `retry()` or `cancel()`. A change that failed is deleted after 180 days.
      * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
      */
     export type SendState = {

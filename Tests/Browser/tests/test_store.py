@@ -117,12 +117,12 @@ def test_the_outbox_keeps_its_order_and_its_state(run):
             request: { type: "send", submission: { id, content: MessageContent.text(text), attributes: {} } } });
         await store.write(async (transaction) => {
             for (const id of ["c", "a", "b"]) await outbox.insertIntoOutbox(transaction, send(id, id));
-            const [first, second] = await outbox.outboxItems(transaction);
+            const [first, second] = await outbox.outboxItems(transaction, 0);
             const error = new ScrollbackError("forbidden", "No.", { reason: "why" });
             await outbox.saveOutboxItem(transaction, { ...first, state: { type: "failed", error }, attempts: 2 });
             await outbox.saveOutboxItem(transaction, { ...second, state: { type: "sending" }, wasTransmitted: true });
         });
-        const items = await store.read(outbox.outboxItems);
+        const items = await store.read((transaction) => outbox.outboxItems(transaction, 0));
         const replaced = await store.write(async (transaction) => [
             await outbox.replaceUnsent(transaction, "a", (submission) => submission),
             await outbox.replaceUnsent(transaction, "b", (submission) => submission)]);

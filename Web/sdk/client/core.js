@@ -2,7 +2,7 @@
 import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { messageOf, OpenConversation } from "../store/records.js";
-import { insertIntoOutbox, outboxItems, saveFile } from "../store/outbox.js";
+import { insertIntoOutbox, saveFile } from "../store/outbox.js";
 import { Store } from "../store/store.js";
 import { Backoff } from "../sync/backoff.js";
 import { Mailbox, refuse } from "./mailbox.js";
@@ -235,9 +235,7 @@ export class Core {
     const remote = await this.#loadRepeatedly();
     if (!remote) return;
     try {
-      // Messages that were in flight when the previous leader ended are queued again.
-      const items = await this.store.read(outboxItems, ["outbox"]);
-      await remote.drive(this, items);
+      await remote.drive(this);
     } catch (error) {
       this.storageFailed(error);
     }

@@ -5,6 +5,7 @@ import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { standardPace } from "../model/token-bucket.js";
 import { deleteConversation } from "../store/heads.js";
 import { getMeta } from "../store/meta.js";
+import { outboxItems } from "../store/outbox.js";
 import { saveProfiles } from "../store/people.js";
 import { OpenConversation } from "../store/records.js";
 import { adoptRollback } from "../store/rollback.js";
@@ -731,10 +732,18 @@ export class Driver {
 /**
  * Runs the loop until the client closes.
  *
+ * Messages that were in flight when the previous leader ended are queued again.
+ *
  * @param {Core} core
- * @param {import("../sync/outbox-item.js").OutboxItem[]} items The queued items.
  */
-export const drive = (core, items) => new Driver(core, new Outbox(items, standardPace)).run();
+export async function drive(core) {
+  const oldest = Date.now() - Outbox.lifetime;
+  const items = await core.store.write((transaction) => outboxItems(transaction, oldest), {
+    changesOutbox: true,
+    stores: ["outbox"],
+  });
+  await new Driver(core, new Outbox(items, standardPace)).run();
+}
 
 /**
  * Returns the log update of a frame, or `null` for any other frame.

@@ -17,7 +17,7 @@ import { abortable } from "./core.js";
  * - `sending`: transmitted, and waiting for the server's answer
  * - `waiting`: failed temporarily; the client retries at `until`
  * - `sent`: accepted by the server; `message` is the stored message, or the message after the change
- * - `failed`: failed permanently; call `retry()` or `cancel()`
+ * - `failed`: failed permanently; call `retry()` or `cancel()`. A change that failed is deleted after 180 days.
  * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
  *
  * @typedef {{state: "stored" | "sending" | "gone"} | {state: "uploading", progress: number}

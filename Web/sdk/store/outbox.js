@@ -104,15 +104,22 @@ function requestOf({ request }) {
  */
 
 /**
- * Returns all queued items, in order.
+ * Returns all queued items, in order, and deletes the refused changes that are too old to be sent again. No screen
+ * shows refused changes.
  *
  * @param {Transaction} transaction
+ * @param {number} oldest Changes that were queued before this time are too old.
  * @returns {Promise<OutboxItem[]>}
  */
-export async function outboxItems(transaction) {
-  /** @type {OutboxRow[]} */
-  const rows = await transaction.allOf("outbox", "ordinal");
-  return rows.filter(({ state }) => state.type !== "unconfirmed").map(itemOf);
+export async function outboxItems(transaction, oldest) {
+  /** @type {OutboxItem[]} */
+  const items = [];
+  for (const row of await transaction.allOf("outbox", "ordinal")) {
+    if (row.state.type === "failed" && row.createdAt < oldest && !("submission" in row.request)) {
+      transaction.delete("outbox", row.id);
+    } else if (row.state.type !== "unconfirmed") items.push(itemOf(row));
+  }
+  return items;
 }
 
 /**
