@@ -5240,7 +5240,7 @@ declare module "scrollback/client/observable" {
         /** Returns the current value, which is the same object until it changes. */
         getSnapshot: () => Value;
         /**
-         * Calls a listener with the current value, and again after each change.
+         * Calls a listener with the current value, and again after each change until the client closes.
          *
          * @param {(value: Value) => void} listener
          * @returns {() => void} A function that ends the subscription.
@@ -5253,7 +5253,7 @@ declare module "scrollback/client/observable" {
          * @param {Value} value
          */
         set(value: Value): void;
-        /** Ends all subscriptions and iterators. */
+        /** Ends all subscriptions and iterators, because the client closes. */
         end(): void;
         /**
          * Iterates over the current value and its changes, until the client closes.
@@ -6459,7 +6459,7 @@ declare module "scrollback/client/push" {
          * the conversation there.
          *
          * @param {(click: PushClick) => void} listener
-         * @returns {() => void} A function that ends it.
+         * @returns {() => void} A function that ends it. Closing the client ends it, too.
          */
         onClick(listener: (click: PushClick) => void): () => void;
         #private;
@@ -7182,13 +7182,9 @@ declare module "scrollback/client/driver" {
         id: string;
         error: ScrollbackError | null;
     } | {
-        type: "retry";
+        type: "retry" | "cancel";
         id: string;
-        reply: (isQueued: boolean) => void;
-    } | {
-        type: "cancel";
-        id: string;
-        reply: (result: Promise<import("scrollback/sync/outbox").Cancellation>) => void;
+        reply: (result: Promise<unknown>) => void;
     } | {
         type: "fetchHeads";
         ids: string[];
@@ -7582,6 +7578,8 @@ declare module "scrollback/client/core" {
         presence: Observable<ReadonlyMap<string, Presence>>;
         /** The number of times that the client went online, so that views can load again what no event reports. */
         connections: number;
+        /** Aborts when the client closes. */
+        page: AbortController;
         store: Store;
         device: string;
         tabs: Tabs;
@@ -7591,7 +7589,7 @@ declare module "scrollback/client/core" {
         get sharesPresence(): boolean;
         token(): Promise<string>;
         /**
-         * Ends this tab's part in the client.
+         * Ends this tab's part in the client. Its views end, and calls that wait for an answer fail with `closed`.
          *
          * @param {ConnectionState} [state] The last state of the connection.
          */
@@ -7681,9 +7679,10 @@ declare module "scrollback/client/core" {
          *
          * @param {Subject} subject
          * @param {(ids: ReadonlySet<string> | null) => void} changed Receives the conversations that changed; `null` for all.
+         * @param {() => void} end Called when the client closes, and at once if it is closed.
          * @returns {() => void} A function that ends it.
          */
-        observe(subject: Subject, changed: (ids: ReadonlySet<string> | null) => void): () => void;
+        observe(subject: Subject, changed: (ids: ReadonlySet<string> | null) => void, end: () => void): () => void;
         /**
          * Notifies the observers of conversations in all tabs.
          *
@@ -7905,7 +7904,7 @@ declare module "scrollback/client/core" {
 }
 declare module "scrollback/client/live-view" {
     /**
-     * A value that is read from the store, and again after each change, while it is observed.
+     * A value that is read from the store, and again after each change, while it is observed and the client is open.
      *
      * Changes are coalesced while a read is in progress.
      *
@@ -8838,7 +8837,10 @@ declare module "scrollback/client/chat-client" {
         connect(): void;
         /** Closes the connection of all tabs until `connect()`. Messages are queued meanwhile. */
         disconnect(): void;
-        /** Closes the client in this tab. Queued messages stay, and the other tabs stay connected. */
+        /**
+         * Closes the client in this tab. Its views and iterations end, and calls that wait fail with `closed`, such as
+         * `sent()` of a handle. Queued messages stay, and the other tabs stay connected.
+         */
         close(): Promise<void>;
         /**
          * Asks the browser not to delete the data by itself. Browsers may ask the user.

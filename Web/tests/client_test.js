@@ -107,7 +107,7 @@ Deno.test("Requests get an error if the loop of the client can't run", async () 
   assert.equal(mailbox.post({ type: "connect" }), false);
   const [request, retry, cancel] = await answers;
   assert.deepEqual(request, { status: "fulfilled", value: { body: null, error } });
-  assert.deepEqual(retry, { status: "fulfilled", value: false });
+  assert.deepEqual(retry, { status: "rejected", reason: error });
   assert.deepEqual(cancel, { status: "rejected", reason: error });
 });
 

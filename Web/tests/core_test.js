@@ -1,6 +1,9 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { Conversation } from "../sdk/client/conversation.js";
 import { abortable, Core } from "../sdk/client/core.js";
+import { Push } from "../sdk/client/push.js";
+import { SendHandle } from "../sdk/client/send-handle.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 
 const server = new URL("https://chat.example.org/");
@@ -150,6 +153,61 @@ test("A client closes while its modules are loading", async () => {
   await until(() => core.tabs.isLeader);
   const request = core.request({ type: "ping" });
   await Promise.all([core.close(), assert.rejects(request, { code: "closed" })]);
+});
+
+/** Reads all values of an observable. @param {AsyncIterable<unknown>} observable */
+async function allOf(observable) {
+  for await (const _ of observable);
+}
+
+test("A client that closes ends its views, and the waits for its messages", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("views");
+  Object.assign(core.store, { read: () => Promise.resolve({ state: "sending" }) });
+  const handle = new SendHandle(core, "group:crew", "m1");
+  const crew = new Conversation(core, "group:crew");
+  const sent = assert.rejects(handle.sent(), { code: "closed" });
+  const views = [crew.draft(), crew.recent(), crew.timeline(), crew.threads(), crew.typing].map(allOf);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  await core.close();
+  await Promise.all([sent, ...views]);
+  // What is observed afterwards ends, too.
+  await assert.rejects(handle.sent(), { code: "closed" });
+  const lobby = new Conversation(core, "room:lobby");
+  await Promise.all([lobby.recent(), lobby.timeline(), lobby.typing, lobby.subscription, core.connection].map(allOf));
+});
+
+test("Requests end with the client whose loop has failed", async () => {
+  const full = new ScrollbackError("local-storage", "The browser's storage for this site is full.");
+  new Loads(() => Promise.resolve({ drive: () => Promise.reject(full) }));
+  const core = client("failed");
+  const { error } = console;
+  console.error = () => {};
+  await until(() => core.storage.value.error === full);
+  console.error = error;
+  const request = assert.rejects(core.request({ type: "ping" }), { code: "closed" });
+  const retry = assert.rejects(core.callOutbox("retry", "m1"), { code: "closed" });
+  await core.close();
+  await Promise.all([request, retry]);
+});
+
+test("A client that is closed reports no clicks of notifications", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("clicks");
+  const serviceWorker = Object.assign(new EventTarget(), { startMessages: () => {} });
+  Object.defineProperty(navigator, "serviceWorker", { configurable: true, value: serviceWorker });
+  /** @type {string[]} */
+  const clicks = [];
+  new Push(core).onClick(({ message }) => clicks.push(message));
+  const click = (/** @type {string} */ message) => {
+    const scrollback = { conversation: "group:a", message, receiver: core.user };
+    serviceWorker.dispatchEvent(new MessageEvent("message", { data: { scrollback } }));
+  };
+  click("before");
+  await core.close();
+  click("after");
+  Reflect.deleteProperty(navigator, "serviceWorker");
+  assert.deepEqual(clicks, ["before"]);
 });
 
 test("Requests do not wait longer for modules whose loading stalls", async (network) => {

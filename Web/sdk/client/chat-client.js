@@ -119,7 +119,10 @@ export class ChatClient {
     this.#core.post({ type: "disconnect" });
   }
 
-  /** Closes the client in this tab. Queued messages stay, and the other tabs stay connected. */
+  /**
+   * Closes the client in this tab. Its views and iterations end, and calls that wait fail with `closed`, such as
+   * `sent()` of a handle. Queued messages stay, and the other tabs stay connected.
+   */
   async close() {
     await this.#core.close();
   }

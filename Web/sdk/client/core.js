@@ -111,7 +111,7 @@ export class Core {
   #typing = new Map();
   /** @type {Map<string, Observable<Subscription>>} */
   #subscriptions = new Map();
-  /** @type {Set<{subject: Subject, changed: (ids: ReadonlySet<string> | null) => void}>} */
+  /** @type {Set<{subject: Subject, changed: (ids: ReadonlySet<string> | null) => void, end: () => void}>} */
   #observers = new Set();
   /** @type {Set<(event: ClientEvent) => void>} */
   #listeners = new Set();
@@ -127,9 +127,9 @@ export class Core {
   #remote = null;
   #loading = this.#load();
   #loadBackoff = new Backoff(500, 5000);
-  #isClosed = false;
   #options;
-  #page = new AbortController();
+  /** Aborts when the client closes. */
+  page = new AbortController();
 
   static importRemote = () => import("./remote.js");
   /** The time in milliseconds for which requests wait for the modules. */
@@ -174,6 +174,10 @@ export class Core {
     this.#watchPage();
   }
 
+  get #isClosed() {
+    return this.page.signal.aborted;
+  }
+
   get user() {
     return this.#options.user;
   }
@@ -195,18 +199,19 @@ export class Core {
   }
 
   /**
-   * Ends this tab's part in the client.
+   * Ends this tab's part in the client. Its views end, and calls that wait for an answer fail with `closed`.
    *
    * @param {ConnectionState} [state] The last state of the connection.
    */
   async close(state = { state: "idle" }) {
     if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#page.abort();
+    this.page.abort();
     this.post({ type: "visible", tab: this.tabs.id, isVisible: false });
     for (const id of this.#subscriptions.keys()) this.post({ type: "subscribe", tab: this.tabs.id, id, isOn: false });
     this.mailbox.post({ type: "close" });
     await this.#loop;
+    // A loop that failed answers no requests.
+    refuse(this.mailbox.close(), closed());
     this.tabs.close();
     this.store.close();
     this.connection.set(state);
@@ -218,7 +223,7 @@ export class Core {
       ...this.#subscriptions.values(),
     ];
     for (const source of sources) source.end();
-    this.#observers.clear();
+    for (const { end } of this.#observers) end();
     this.#listeners.clear();
   }
 
@@ -266,7 +271,7 @@ export class Core {
 
   /** Waits until the modules are loaded, or for the error. */
   async #loaded() {
-    const { signal } = this.#page;
+    const { signal } = this.page;
     const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
     return await abortable(this.#loading, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
   }
@@ -279,7 +284,7 @@ export class Core {
    * @returns {Promise<Remote | null>} `null` if this tab no longer leads.
    */
   async #loadRepeatedly() {
-    const { signal } = this.#page;
+    const { signal } = this.page;
     for (let isReachable = false;;) {
       const remote = await this.#loaded();
       if (!(remote instanceof ScrollbackError)) return remote;
@@ -316,7 +321,7 @@ export class Core {
   }
 
   #watchPage() {
-    const { signal } = this.#page;
+    const { signal } = this.page;
     const tab = this.tabs.id;
     globalThis.addEventListener?.("online", () => this.post({ type: "reconnectNow" }), { signal });
     globalThis.document?.addEventListener(
@@ -569,11 +574,13 @@ export class Core {
    *
    * @param {Subject} subject
    * @param {(ids: ReadonlySet<string> | null) => void} changed Receives the conversations that changed; `null` for all.
+   * @param {() => void} end Called when the client closes, and at once if it is closed.
    * @returns {() => void} A function that ends it.
    */
-  observe(subject, changed) {
-    const observer = { subject, changed };
-    this.#observers.add(observer);
+  observe(subject, changed, end) {
+    const observer = { subject, changed, end };
+    if (this.#isClosed) end();
+    else this.#observers.add(observer);
     return () => this.#observers.delete(observer);
   }
 
@@ -723,12 +730,7 @@ export class Core {
    * @returns {Observable<readonly string[]>}
    */
   typing(id) {
-    let typing = this.#typing.get(id);
-    if (!typing) {
-      typing = new Observable(/** @type {readonly string[]} */ ([]));
-      this.#typing.set(id, typing);
-    }
-    return typing;
+    return this.#source(this.#typing, id, []);
   }
 
   /**
@@ -737,13 +739,28 @@ export class Core {
    * @param {string} id
    */
   subscription(id) {
-    let subscription = this.#subscriptions.get(id);
-    if (!subscription) {
-      const initial = /** @type {Subscription} */ ({ isActive: false, error: null, headAtEntry: 0 });
-      subscription = new Observable(initial, (isOn) => this.post({ type: "subscribe", tab: this.tabs.id, id, isOn }));
-      this.#subscriptions.set(id, subscription);
+    /** @param {boolean} isOn */
+    const observed = (isOn) => this.post({ type: "subscribe", tab: this.tabs.id, id, isOn });
+    return this.#source(this.#subscriptions, id, { isActive: false, error: null, headAtEntry: 0 }, observed);
+  }
+
+  /**
+   * Returns the observable of a conversation, and creates it if it does not exist.
+   *
+   * @template Value
+   * @param {Map<string, Observable<Value>>} sources
+   * @param {string} id
+   * @param {Value} value The value of a new observable.
+   * @param {(isObserved: boolean) => void} [observed]
+   */
+  #source(sources, id, value, observed) {
+    let source = sources.get(id);
+    if (!source) {
+      source = new Observable(value, observed);
+      sources.set(id, source);
+      if (this.#isClosed) source.end();
     }
-    return subscription;
+    return source;
   }
 
   /**

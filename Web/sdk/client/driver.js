@@ -55,8 +55,7 @@ import { Connection } from "./transport.js";
  *   | {type: "waitTimedOut", number: number}
  *   | {type: "queued", id: string}
  *   | {type: "uploaded", id: string, error: ScrollbackError | null}
- *   | {type: "retry", id: string, reply: (isQueued: boolean) => void}
- *   | {type: "cancel", id: string, reply: (result: Promise<import("../sync/outbox.js").Cancellation>) => void}
+ *   | {type: "retry" | "cancel", id: string, reply: (result: Promise<unknown>) => void}
  *   | {type: "fetchHeads", ids: string[]}
  *   | {type: "behind", position: LogPosition}
  *   | {type: "storeHeads", heads: readonly ConversationHead[], cursor: string, generation: number}
@@ -226,10 +225,10 @@ export class Driver {
       case "uploaded":
         return await this.outbox.uploaded(input.id, input.error);
       case "retry":
-        // Reply last, so that the caller's next read no longer finds the message failed.
-        return input.reply(await this.outbox.retry(input.id));
       case "cancel": {
-        const result = this.outbox.cancel(input.id);
+        // The caller's next read finds the result.
+        /** @type {Promise<unknown>} */
+        const result = this.outbox[input.type](input.id);
         input.reply(result);
         await result.catch(() => {});
         return;

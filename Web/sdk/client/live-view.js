@@ -9,7 +9,7 @@ import { Observable } from "./observable.js";
 const retryDelay = 1000;
 
 /**
- * A value that is read from the store, and again after each change, while it is observed.
+ * A value that is read from the store, and again after each change, while it is observed and the client is open.
  *
  * Changes are coalesced while a read is in progress.
  *
@@ -42,7 +42,7 @@ export class LiveView extends Observable {
       this.#unobserve = core.observe(subject, (ids) => {
         this.#changes = ids && this.#changes && new Set([...this.#changes, ...ids]);
         this.refresh();
-      });
+      }, () => this.end());
       this.refresh();
     });
     this.#core = core;

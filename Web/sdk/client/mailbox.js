@@ -60,7 +60,6 @@ export class Mailbox {
 export function refuse(inputs, error) {
   for (const input of inputs) {
     if (input.type === "request") input.reply({ body: null, error });
-    else if (input.type === "retry") input.reply(false);
-    else if (input.type === "cancel") input.reply(Promise.reject(error));
+    else if ("reply" in input) input.reply(Promise.reject(error));
   }
 }

@@ -55,7 +55,7 @@ export class Observable {
   getSnapshot = () => this.#value;
 
   /**
-   * Calls a listener with the current value, and again after each change.
+   * Calls a listener with the current value, and again after each change until the client closes.
    *
    * @param {(value: Value) => void} listener
    * @returns {() => void} A function that ends the subscription.
@@ -90,7 +90,7 @@ export class Observable {
     callEach(this.#listeners, value);
   }
 
-  /** Ends all subscriptions and iterators. */
+  /** Ends all subscriptions and iterators, because the client closes. */
   end() {
     this.#isEnded = true;
     const wasObserved = this.#listeners.size > 0;

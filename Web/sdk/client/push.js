@@ -135,14 +135,14 @@ export class Push {
    * the conversation there.
    *
    * @param {(click: PushClick) => void} listener
-   * @returns {() => void} A function that ends it.
+   * @returns {() => void} A function that ends it. Closing the client ends it, too.
    */
   onClick(listener) {
     const controller = new AbortController();
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       const { conversation, message, receiver } = data?.scrollback ?? {};
       if (receiver === this.#core.user) listener({ conversation, message, data: data.appData ?? null });
-    }, { signal: controller.signal });
+    }, { signal: AbortSignal.any([controller.signal, this.#core.page.signal]) });
     navigator.serviceWorker?.startMessages();
     return () => controller.abort();
   }
