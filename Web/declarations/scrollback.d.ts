@@ -7774,10 +7774,9 @@ declare module "scrollback/client/core" {
          * Watches the presence of users.
          *
          * @param {string[]} users
+         * @returns {() => void} A function that ends it. Users of other watches of this tab stay watched.
          */
-        watchPresence(users: string[]): void;
-        /** @param {string[]} users */
-        unwatchPresence(users: string[]): void;
+        watchPresence(users: string[]): () => void;
         #private;
     }
     export type JSONObject = import("scrollback/model/message-content").JSONObject;

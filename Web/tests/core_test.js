@@ -191,6 +191,24 @@ test("Requests end with the client whose loop has failed", async () => {
   await Promise.all([request, retry]);
 });
 
+test("A watch of presence ends for the users whom the tab does not watch once more", async () => {
+  new Loads(() => new Promise(() => {}));
+  const core = client("presence");
+  await until(() => core.tabs.isLeader);
+  /** @type {any[]} */
+  const watches = [];
+  const { post } = core;
+  core.post = (input) => {
+    if (input.type === "watch") watches.push([input.users, input.isOn]);
+    post.call(core, input);
+  };
+  const end = core.watchPresence(["bob", "carol"]);
+  core.watchPresence(["bob"]);
+  end();
+  await core.close();
+  assert.deepEqual(watches, [[["bob", "carol"], true], [["bob"], true], [["carol"], false], [["bob"], false]]);
+});
+
 test("A client that is closed reports no clicks of notifications", async () => {
   new Loads(() => new Promise(() => {}));
   const core = client("clicks");

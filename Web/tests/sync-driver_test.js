@@ -396,3 +396,14 @@ Deno.test("A pass in which the store failed does not make the client current", a
   await client.answer(window(head(crew, { lastMessage: { ...fields, content: { text: "hi" } } })));
   assert.deepEqual([client.isOnline, states.includes(true)], [false, false]);
 });
+Deno.test("The presence of a user is not shown after the last watch of it", async () => {
+  const client = new Client();
+  /** @type {string[][]} */
+  const shown = [];
+  client.core.setPresence = (/** @type {{user: string}[]} */ users) => shown.push(users.map(({ user }) => user));
+  const { live } = client.driver;
+  live.watch("tab", ["bob"], true);
+  await client.requests[0].answered({ body: { presence: [{ user: "bob", online: true }] }, error: null });
+  live.watch("tab", ["bob"], false);
+  assert.deepEqual(shown, [["bob"], []]);
+});

@@ -296,9 +296,7 @@ export class ChatClient {
    */
   watchPresence(users) {
     checkUsers(users);
-    const watched = [...users];
-    this.#core.watchPresence(watched);
-    return () => this.#core.unwatchPresence(watched);
+    return this.#core.watchPresence(users);
   }
 
   /**

@@ -115,8 +115,8 @@ export class Core {
   #observers = new Set();
   /** @type {Set<(event: ClientEvent) => void>} */
   #listeners = new Set();
-  /** The users whose presence this tab watches. @type {Set<string>} */
-  #watchedUsers = new Set();
+  /** The users of each watch of presence in this tab. @type {Set<string[]>} */
+  #watches = new Set();
   /** Whether the connection has delivered, and continues to deliver, all updates. */
   #isCurrent = false;
   /** The channels and rooms of which it does. @type {Set<string>} */
@@ -208,6 +208,7 @@ export class Core {
     this.page.abort();
     this.post({ type: "visible", tab: this.tabs.id, isVisible: false });
     for (const id of this.#subscriptions.keys()) this.post({ type: "subscribe", tab: this.tabs.id, id, isOn: false });
+    this.#watch([...this.#watches].flat(), false);
     this.mailbox.post({ type: "close" });
     await this.#loop;
     // A loop that failed answers no requests.
@@ -317,7 +318,7 @@ export class Core {
     for (const [id, { isObserved }] of this.#subscriptions) {
       if (isObserved) this.post({ type: "subscribe", tab, id, isOn: true });
     }
-    if (this.#watchedUsers.size > 0) this.post({ type: "watch", tab, users: [...this.#watchedUsers], isOn: true });
+    if (this.#watches.size > 0) this.#watch([...this.#watches].flat(), true);
   }
 
   #watchPage() {
@@ -767,16 +768,25 @@ export class Core {
    * Watches the presence of users.
    *
    * @param {string[]} users
+   * @returns {() => void} A function that ends it. Users of other watches of this tab stay watched.
    */
   watchPresence(users) {
-    for (const user of users) this.#watchedUsers.add(user);
-    this.post({ type: "watch", tab: this.tabs.id, users, isOn: true });
+    const watched = [...users];
+    this.#watches.add(watched);
+    this.#watch(watched, true);
+    return () => {
+      this.#watches.delete(watched);
+      const others = [...this.#watches].flat();
+      this.#watch(watched.filter((user) => !others.includes(user)), false);
+    };
   }
 
-  /** @param {string[]} users */
-  unwatchPresence(users) {
-    for (const user of users) this.#watchedUsers.delete(user);
-    this.post({ type: "watch", tab: this.tabs.id, users, isOn: false });
+  /**
+   * @param {string[]} users
+   * @param {boolean} isOn
+   */
+  #watch(users, isOn) {
+    this.post({ type: "watch", tab: this.tabs.id, users, isOn });
   }
 }
 

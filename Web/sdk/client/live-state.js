@@ -185,6 +185,7 @@ export class LiveState {
     const changed = users.filter((user) => countTab(this.#watched, user, tab, isOn) !== null);
     if (isOn) return this.#requestPresence(changed);
     for (const user of changed) this.#presence.delete(user);
+    this.receivedPresence([]);
     if (changed.length > 0) this.#driver.send({ type: "presence", users: changed, on: false });
   }
 
