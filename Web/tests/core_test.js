@@ -191,6 +191,21 @@ test("Requests end with the client whose loop has failed", async () => {
   await Promise.all([request, retry]);
 });
 
+test("A tab that leads after the client was disconnected does not connect", async () => {
+  const [first, second] = [new Loop(), new Loop()];
+  new Loads(first.load, second.load);
+  const [leading, other] = [client("idle"), client("idle")];
+  await until(() => first.core === leading && leading.connection.value.state === "online");
+  leading.setConnection({ state: "idle" });
+  await until(() => other.connection.value.state === "idle");
+  await leading.close();
+  await until(() => second.core === other);
+  other.post({ type: "reconnectNow" });
+  await until(() => second.inputs.includes("reconnectNow"));
+  assert.deepEqual([first.inputs.includes("connect"), second.inputs.includes("connect")], [true, false]);
+  await other.close();
+});
+
 test("A watch of presence ends for the users whom the tab does not watch once more", async () => {
   new Loads(() => new Promise(() => {}));
   const core = client("presence");

@@ -236,7 +236,8 @@ export class Core {
   }
 
   async #runLoop() {
-    this.mailbox.post({ type: "connect" });
+    // The app may have disconnected the client in another tab.
+    if (this.connection.value.state !== "idle") this.mailbox.post({ type: "connect" });
     this.#announce();
     const remote = await this.#loadRepeatedly();
     if (!remote) return;
