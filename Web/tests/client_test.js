@@ -55,20 +55,53 @@ Deno.test("Leaving a loop ends its observation", async () => {
 });
 
 Deno.test("An aborted wait for a message ends its observation", async () => {
+  let observers = 0;
   const core = /** @type {any} */ ({
     store: { read: () => Promise.resolve({ state: "sending" }) },
-    observe: () => () => {},
+    observe: () => {
+      observers += 1;
+      return () => observers -= 1;
+    },
   });
   const handle = new SendHandle(core, "group:crew", "m1");
   const controller = new AbortController();
   const sent = handle.sent({ signal: controller.signal });
   await new Promise((resolve) => setTimeout(resolve, 0));
-  assert.equal(handle.isObserved, true);
+  assert.equal(observers, 1);
   controller.abort();
   await assert.rejects(sent, { name: "AbortError" });
-  assert.equal(handle.isObserved, false);
+  assert.equal(observers, 0);
   await assert.rejects(handle.sent({ signal: controller.signal }), { name: "AbortError" });
-  assert.equal(handle.isObserved, false);
+  assert.equal(observers, 0);
+});
+
+Deno.test("A wait for a message does not end with the failure before a retry", async () => {
+  const failed = { state: "failed", error: new ScrollbackError("muted", "You are muted.") };
+  let state = /** @type {any} */ (failed);
+  /** @type {Set<(ids: null) => void>} */
+  const observers = new Set();
+  const core = /** @type {any} */ ({
+    store: { read: () => Promise.resolve(state) },
+    observe: (/** @type {unknown} */ _, /** @type {(ids: null) => void} */ changed) => {
+      observers.add(changed);
+      return () => observers.delete(changed);
+    },
+    post: () => {},
+    callOutbox: () => {
+      state = { state: "sent", message: "m1" };
+      for (const changed of observers) changed(null);
+      return Promise.resolve(true);
+    },
+  });
+  for (const isObserved of [false, true]) {
+    state = failed;
+    const [handle, other] = [new SendHandle(core, "group:crew", "m1"), new SendHandle(core, "group:crew", "m1")];
+    if (isObserved) handle.subscribe(() => {});
+    await assert.rejects(handle.sent(), { code: "muted" });
+    // A retry through another handle is known after the next read.
+    await (isObserved ? handle : other).retry();
+    assert.equal(await handle.sent(), "m1");
+  }
 });
 
 /** Returns the state of a log of 100 messages. */

@@ -56,6 +56,7 @@ export function stateOf({ id, state }, core) {
  */
 export class SendHandle extends LiveView {
   #core;
+  #changes;
 
   /**
    * @param {Core} core
@@ -79,6 +80,7 @@ export class SendHandle extends LiveView {
         }),
     );
     this.#core = core;
+    this.#changes = changes;
     this.conversation = conversation;
     this.id = id;
   }
@@ -96,7 +98,9 @@ export class SendHandle extends LiveView {
 
   /** @param {AbortSignal | undefined} signal */
   async #outcome(signal) {
-    for await (const state of this[Symbol.asyncIterator](signal)) {
+    // The value of this handle can be outdated, such as the failure before a retry.
+    const current = new SendHandle(this.#core, this.conversation, this.id, this.#changes);
+    for await (const state of current[Symbol.asyncIterator](signal)) {
       if (state.state === "sent") return state.message;
       if (state.state === "failed") throw state.error;
       if (state.state === "gone") return null;
