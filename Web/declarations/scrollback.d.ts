@@ -8959,7 +8959,8 @@ declare module "scrollback/client/chat-client" {
          * @param {string} id The `media` of the message's content.
          * @param {{prefersThumbnail?: boolean, signal?: AbortSignal}} [options]
          * @returns {Promise<Blob>}
-         * @throws {ScrollbackError} `unreachable` without a network, `unknown-media` if the user may not read the file.
+         * @throws {ScrollbackError} `unreachable` without a network or a token, `unknown-media` if the user may not read the
+         *   file.
          */
         download(id: string, options?: {
             prefersThumbnail?: boolean | undefined;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ChatClient } from "../sdk/client/chat-client.js";
 import { Conversation } from "../sdk/client/conversation.js";
 import { Core } from "../sdk/client/core.js";
+import { download } from "../sdk/client/downloads.js";
 import { prepareFile } from "../sdk/client/files.js";
 import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
@@ -334,6 +335,31 @@ Deno.test("A file's message leaves out the type that the browser takes from the 
   }
   const { content } = await prepareFile(new Blob(["{}"]), "file", { mediaType: "text/plain" });
   assert.equal(content.media?.mediaType, "text/plain");
+});
+
+Deno.test("A download that fails, also after a part of the file, is unreachable", async () => {
+  const { fetch } = globalThis;
+  const lost = () =>
+    new ReadableStream({ start: (controller) => controller.error(new TypeError("The network failed.")) });
+  const core = /** @type {any} */ ({
+    server: new URL("https://chat.example.org/"),
+    store: { read: () => Promise.resolve(null) },
+    token: () => Promise.resolve("token"),
+  });
+  try {
+    for (const status of [200, 500]) {
+      globalThis.fetch = () => Promise.resolve(new Response(lost(), { status }));
+      await assert.rejects(download(core, "f", {}), { name: "ScrollbackError", code: "unreachable" });
+    }
+    globalThis.fetch = () => Promise.resolve(new Response("", { status: 404 }));
+    await assert.rejects(download(core, "f", {}), { code: "unknown-media" });
+    core.token = () => Promise.reject(new TypeError("The backend can't be reached."));
+    await assert.rejects(download(core, "f", {}), { name: "ScrollbackError", code: "unreachable" });
+    core.token = () => new Promise(() => {});
+    await assert.rejects(download(core, "f", { signal: AbortSignal.timeout(1) }), { name: "TimeoutError" });
+  } finally {
+    globalThis.fetch = fetch;
+  }
 });
 
 Deno.test("A refused change does not count as unsent, and a refused message does", async () => {

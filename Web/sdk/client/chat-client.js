@@ -316,7 +316,8 @@ export class ChatClient {
    * @param {string} id The `media` of the message's content.
    * @param {{prefersThumbnail?: boolean, signal?: AbortSignal}} [options]
    * @returns {Promise<Blob>}
-   * @throws {ScrollbackError} `unreachable` without a network, `unknown-media` if the user may not read the file.
+   * @throws {ScrollbackError} `unreachable` without a network or a token, `unknown-media` if the user may not read the
+   *   file.
    */
   async download(id, options = {}) {
     const { download } = await this.#core.remote(options.signal);

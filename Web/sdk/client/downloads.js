@@ -1,8 +1,9 @@
 // @ts-check
 import { decodeObject } from "../model/decode.js";
-import { ScrollbackError } from "../model/errors.js";
+import { asScrollbackError, ScrollbackError } from "../model/errors.js";
 import { queuedBytes } from "../store/outbox.js";
 import { parseJSON } from "../wire/json.js";
+import { abortable } from "./core.js";
 
 /** @typedef {import("../model/errors.js").ErrorCode} ErrorCode */
 /** @typedef {import("../model/errors.js").Problem} Problem */
@@ -28,17 +29,19 @@ export async function download(core, id, { prefersThumbnail = false, signal }) {
   const queued = await core.store.read((transaction) => queuedBytes(transaction, id));
   if (queued) return queued;
   const path = `v1/media/${encodeURIComponent(id)}`;
-  const headers = { Authorization: `Bearer ${await core.token()}` };
-  /** @param {string} path */
-  const get = (path) =>
-    fetch(address(core, path), { headers, signal: signal ?? null }).catch((cause) => {
-      signal?.throwIfAborted();
-      throw new ScrollbackError("unreachable", "The file can't be downloaded without a connection.", { cause });
-    });
-  const thumbnail = prefersThumbnail ? await get(`${path}/thumbnail`) : null;
-  const answer = thumbnail?.ok ? thumbnail : await get(path);
-  if (!answer.ok) throw errorOf(answer.status, await answer.text(), "unknown-media");
-  return await answer.blob();
+  try {
+    const headers = { Authorization: `Bearer ${await abortable(core.token(), signal)}` };
+    /** @param {string} path */
+    const get = (path) => fetch(address(core, path), { headers, signal: signal ?? null });
+    const thumbnail = prefersThumbnail ? await get(`${path}/thumbnail`) : null;
+    const answer = thumbnail?.ok ? thumbnail : await get(path);
+    if (!answer.ok) throw errorOf(answer.status, await answer.text(), "unknown-media");
+    return await answer.blob();
+  } catch (error) {
+    signal?.throwIfAborted();
+    // The network failed, also after a part of the file, or the app's function for tokens did.
+    throw asScrollbackError(error, "unreachable", "The file can't be downloaded without a connection and a token.");
+  }
 }
 
 /** The codes of answers without a problem, which a proxy sent or which answer `HEAD`. */
