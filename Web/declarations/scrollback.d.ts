@@ -8926,11 +8926,13 @@ declare module "scrollback/client/chat-client" {
             signal?: AbortSignal | undefined;
         } | undefined): Promise<void>;
         /**
-         * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server.
+         * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server. If the
+         * server can't be reached, old ones are returned.
          *
          * @param {string[]} users
          * @param {{signal?: AbortSignal}} [options]
          * @returns {Promise<ReadonlyMap<string, UserProfile>>}
+         * @throws {ScrollbackError} `invalid-parameter`. `unreachable` without a connection if a profile is unknown.
          */
         profiles(users: string[], { signal }?: {
             signal?: AbortSignal | undefined;

@@ -362,6 +362,22 @@ Deno.test("A download that fails, also after a part of the file, is unreachable"
   }
 });
 
+Deno.test("Profiles that are old are returned if the server can't be reached, and unknown ones are not", async () => {
+  const bob = { user: "bob", name: "Bob" };
+  let error = /** @type {unknown} */ (new ScrollbackError("unreachable", "There is no connection."));
+  const core = /** @type {any} */ ({
+    store: { read: () => Promise.resolve({ known: new Map([["bob", bob]]), outdated: ["bob"] }) },
+    fetchProfiles: () => Promise.reject(error),
+  });
+  const client = new ChatClient(core);
+  assert.deepEqual(await client.profiles(["bob"]), new Map([["bob", bob]]));
+  await assert.rejects(client.profiles(["bob", "carol"]), { code: "unreachable" });
+  error = new DOMException("The call was aborted.", "AbortError");
+  await assert.rejects(client.profiles(["bob"]), { name: "AbortError" });
+  core.fetchProfiles = () => Promise.resolve([{ user: "bob", name: "Robert" }]);
+  assert.equal((await client.profiles(["bob"])).get("bob")?.name, "Robert");
+});
+
 Deno.test("A refused change does not count as unsent, and a refused message does", async () => {
   const store = /** @type {any} */ (new MemoryStore());
   const refused = /** @type {const} */ ({ type: "failed", problem: { code: "conflict" } });

@@ -261,11 +261,13 @@ export class ChatClient {
   // Users
 
   /**
-   * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server.
+   * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server. If the
+   * server can't be reached, old ones are returned.
    *
    * @param {string[]} users
    * @param {{signal?: AbortSignal}} [options]
    * @returns {Promise<ReadonlyMap<string, UserProfile>>}
+   * @throws {ScrollbackError} `invalid-parameter`. `unreachable` without a connection if a profile is unknown.
    */
   async profiles(users, { signal } = {}) {
     checkUsers(users);
@@ -277,8 +279,12 @@ export class ChatClient {
       ["people"],
     );
     if (outdated.length === 0) return known;
-    const found = await this.#core.fetchProfiles(outdated, signal);
-    return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
+    const found = await this.#core.fetchProfiles(outdated, signal).catch((error) => {
+      if (!error.isTemporary || users.some((user) => !known.has(user))) throw error;
+      return [];
+    });
+    for (const profile of found) known.set(profile.user, profile);
+    return known;
   }
 
   /**
