@@ -6334,7 +6334,7 @@ declare module "scrollback/client/outbox-driver" {
         /** @param {number} now */
         tick(now: number): Promise<void>;
         /**
-         * Sends an item that a tab has stored.
+         * Sends an item that a tab has stored. If it can't be read now, the next connection sends it.
          *
          * @param {string} id
          */
@@ -7757,6 +7757,8 @@ declare module "scrollback/client/core" {
          * @param {Omit<QueuedFile, "message"> | null} [file] The file to upload first.
          */
         queue(conversation: string, id: string, request: OutboxRequest, about?: string | null | undefined, also?: ((transaction: Transaction) => Promise<unknown>) | undefined, file?: Omit<import("scrollback/store/outbox").QueuedFile, "message"> | null | undefined): Promise<void>;
+        /** Waits until the stored changes are on the disk. A failure is only reported, because the changes are stored. */
+        flush(): Promise<void>;
         /**
          * The users who type in a conversation.
          *

@@ -290,6 +290,11 @@ test("A request that is stored, but not on the disk, counts as queued", async ()
   const { error } = console;
   console.error = () => {};
   await core.queue("group:a", "x", { type: "deleteConversation" });
+  assert.equal(core.storage.value.error, full);
+  core.storage.set({ ...core.storage.value, error: null });
+  // The same with the edit of a message that was not sent.
+  Object.assign(core.store, { write: () => Promise.resolve(true) });
+  await new Conversation(core, "group:a").edit("x", "hello");
   console.error = error;
   assert.equal(core.storage.value.error, full);
   await core.close();

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Driver } from "../sdk/client/driver.js";
 import { Mailbox } from "../sdk/client/mailbox.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
+import { MessageContent } from "../sdk/model/message-content.js";
 import { Message } from "../sdk/model/message.js";
 import { standardPace } from "../sdk/model/token-bucket.js";
 import { applyDraft, nextDraftStep, receiveDraft, storeDrafts } from "../sdk/store/draft-sync.js";
@@ -396,6 +397,21 @@ Deno.test("A pass in which the store failed does not make the client current", a
   await client.answer(window(head(crew, { lastMessage: { ...fields, content: { text: "hi" } } })));
   assert.deepEqual([client.isOnline, states.includes(true)], [false, false]);
 });
+
+Deno.test("A message that could not be read from the store is sent with the next connection", async () => {
+  const client = new Client();
+  client.core.storageFailed = () => {};
+  const submission = { id: "m", content: MessageContent.text("hi"), attributes: {} };
+  const request = /** @type {const} */ ({ type: "send", submission });
+  await insertIntoOutbox(/** @type {any} */ (client.store), { id: "m", conversation: crew, request, now: Date.now() });
+  const { read } = client.store;
+  client.store.read = () => Promise.reject(new ScrollbackError("local-storage", "The browser's storage failed."));
+  await client.driver.outbox.queued("m");
+  client.store.read = read;
+  await client.driver.outbox.connected();
+  assert.deepEqual(client.requests.map(({ type, message }) => [type, message?.id]), [["send", "m"]]);
+});
+
 Deno.test("The presence of a user is not shown after the last watch of it", async () => {
   const client = new Client();
   /** @type {string[][]} */

@@ -278,7 +278,7 @@ export class Conversation {
     );
     if (isReplaced) {
       core.changed([this.id]);
-      await core.store.flush();
+      await core.flush();
       return new SendHandle(core, this.id, id);
     }
     const operation = newID();

@@ -720,6 +720,11 @@ export class Core {
     // Screens need not wait for the disk.
     this.changed([conversation]);
     this.post({ type: "queued", id });
+    await this.flush();
+  }
+
+  /** Waits until the stored changes are on the disk. A failure is only reported, because the changes are stored. */
+  async flush() {
     await this.store.flush().catch((error) => this.storageFailed(error));
   }
 

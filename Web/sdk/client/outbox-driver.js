@@ -40,6 +40,8 @@ export class OutboxDriver {
   #uploads;
   /** The time of the next scheduled call of `tick`. @type {number | null} */
   #wakesAt = null;
+  /** The items of tabs that could not be read. @type {string[]} */
+  #unread = [];
 
   /**
    * @param {Driver} driver
@@ -61,7 +63,9 @@ export class OutboxDriver {
   }
 
   async connected() {
-    await this.#perform(this.#outbox.connected(this.#driver.now));
+    for (const id of this.#unread.splice(0)) await this.queued(id);
+    // If the store failed again, the connection is gone.
+    if (this.#driver.isOnline) await this.#perform(this.#outbox.connected(this.#driver.now));
   }
 
   async disconnected() {
@@ -75,7 +79,7 @@ export class OutboxDriver {
   }
 
   /**
-   * Sends an item that a tab has stored.
+   * Sends an item that a tab has stored. If it can't be read now, the next connection sends it.
    *
    * @param {string} id
    */
@@ -87,6 +91,7 @@ export class OutboxDriver {
       if (item.isMessage) this.#driver.live.sent(item.conversation);
       await this.requeue(item);
     } catch (error) {
+      this.#unread.push(id);
       await this.#driver.storeFailed(error);
     }
   }
