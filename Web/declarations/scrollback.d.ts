@@ -8155,7 +8155,7 @@ declare module "scrollback/client/timeline-window" {
      * @returns {SeqRange | null}
      */
     export function shownRange(window: TimelineWindow, log: LogState, visible: import("scrollback/model/seq-range-set").SeqRange | null, size: number): import("scrollback/model/seq-range-set").SeqRange | null;
-    export function windowAt(point: HistoryPoint, count: number): TimelineWindow;
+    export function windowAt(point: HistoryPoint | null | undefined, count: number): TimelineWindow;
     export function focusOf(window: TimelineWindow): number | null;
     export function isScrolledAway(window: TimelineWindow, visible: import("scrollback/model/seq-range-set").SeqRange | null, shown: import("scrollback/model/seq-range-set").SeqRange, size: number): boolean;
     export type SeqRange = import("scrollback/model/seq-range-set").SeqRange;

@@ -9,7 +9,7 @@ import { Mailbox, refuse } from "../sdk/client/mailbox.js";
 import { Observable } from "../sdk/client/observable.js";
 import { outboxFrame } from "../sdk/client/outbox-frames.js";
 import { SendHandle } from "../sdk/client/send-handle.js";
-import { extendedWindow, shownRange, windowAround } from "../sdk/client/timeline-window.js";
+import { extendedWindow, shownRange, windowAround, windowAt } from "../sdk/client/timeline-window.js";
 import { ConversationID } from "../sdk/model/conversation-id.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { MessageContent } from "../sdk/model/message-content.js";
@@ -118,6 +118,7 @@ Deno.test("A window around a message has both sides, and follows new messages at
   assert.deepEqual(shownRange({ type: "newest", count: 20 }, log(), null, 20), [81, 100]);
   assert.deepEqual(shownRange({ type: "newest", count: 20 }, log(), [50, 60], 20), [45, 84]);
   assert.equal(shownRange({ type: "range", range: [40, 59], epoch: "2" }, log(), null, 20), null);
+  for (const point of [undefined, null]) assert.deepEqual(windowAt(point, 20), { type: "newest", count: 20 });
 });
 
 Deno.test("A window that grows beyond its maximum drops the other end", () => {
@@ -285,6 +286,9 @@ Deno.test("Calls of a conversation name the argument that has a wrong type, and 
     ["at", () => call.timeline({ at: "newest" })],
     ["before", () => call.history({ before: 5 })],
     ["around", () => call.history({ around: new Date(NaN) })],
+    ["at", () => call.timeline({ at: { id: undefined } })],
+    ["before", () => call.history({ before: { seq: "5" } })],
+    ["after", () => call.history({ after: { timetoken: 5 } })],
     ["limit", () => call.history({ limit: 101 })],
     ["limit", () => call.history({ limit: -1 })],
     ["limit", () => call.history({ limit: 1.5 })],

@@ -839,9 +839,9 @@ function checkPoint(point, parameter) {
   throw ScrollbackError.invalidParameter(parameter, reason);
 }
 
-/** @param {unknown} point */
-const isPosition = (point) =>
-  typeof point === "object" && point !== null && ["id", "seq", "timetoken"].some((name) => name in point);
+/** @param {any} point */
+const isPosition = ({ id, seq, timetoken }) =>
+  typeof id === "string" || Number.isInteger(seq) || typeof timetoken === "string";
 
 /** What no content is. */
 const invalid = { type: undefined, json: undefined };

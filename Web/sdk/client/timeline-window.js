@@ -18,11 +18,12 @@ import { intersection } from "../model/seq-range-set.js";
  */
 
 /**
- * @param {HistoryPoint} point
+ * @param {HistoryPoint | null | undefined} point The newest end if left out, as in a query for history.
  * @param {number} count
  * @returns {TimelineWindow}
  */
-export const windowAt = (point, count) => point === "latest" ? { type: "newest", count } : { type: "seeking", point };
+export const windowAt = (point, count) =>
+  !point || point === "latest" ? { type: "newest", count } : { type: "seeking", point };
 
 /**
  * Returns a window with the same number of sequence numbers on both sides of a position.
