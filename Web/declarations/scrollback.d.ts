@@ -8689,10 +8689,22 @@ declare module "scrollback/client/conversation" {
         removeMember(user: string, { signal }?: {
             signal?: AbortSignal | undefined;
         } | undefined): Promise<void>;
-        /** Joins a community. */
-        join(): Promise<void>;
-        /** Leaves the conversation. */
-        leave(): Promise<void>;
+        /**
+         * Joins a community.
+         *
+         * @param {{signal?: AbortSignal}} [options]
+         */
+        join(options?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<void>;
+        /**
+         * Leaves the conversation.
+         *
+         * @param {{signal?: AbortSignal}} [options]
+         */
+        leave(options?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<void>;
         /**
          * Changes the name, the picture or other settings. The change works offline, like a message.
          *
@@ -8955,8 +8967,11 @@ declare module "scrollback/client/chat-client" {
          *
          * @param {string} user
          * @param {boolean} isBlocked
+         * @param {{signal?: AbortSignal}} [options]
          */
-        setBlocked(user: string, isBlocked: boolean): Promise<void>;
+        setBlocked(user: string, isBlocked: boolean, options?: {
+            signal?: AbortSignal | undefined;
+        } | undefined): Promise<void>;
         /**
          * Downloads a file of a message.
          *

@@ -382,6 +382,21 @@ Deno.test("Profiles that are old are returned if the server can't be reached, an
   assert.equal((await client.profiles(["bob"])).get("bob")?.name, "Robert");
 });
 
+Deno.test("Joining, leaving and blocking take a signal", async () => {
+  /** @type {unknown[]} */
+  const signals = [];
+  const core = /** @type {any} */ ({
+    user: "alice",
+    request: (/** @type {unknown} */ _, /** @type {any} */ options) => signals.push(options.signal),
+  });
+  const town = new Conversation(core, "community:town");
+  const { signal } = new AbortController();
+  await town.join({ signal });
+  await town.leave({ signal });
+  await new ChatClient(core).setBlocked("bob", true, { signal });
+  assert.deepEqual(signals, [signal, signal, signal]);
+});
+
 Deno.test("A refused change does not count as unsent, and a refused message does", async () => {
   const store = /** @type {any} */ (new MemoryStore());
   const refused = /** @type {const} */ ({ type: "failed", problem: { code: "conflict" } });

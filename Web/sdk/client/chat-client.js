@@ -310,10 +310,11 @@ export class ChatClient {
    *
    * @param {string} user
    * @param {boolean} isBlocked
+   * @param {{signal?: AbortSignal}} [options]
    */
-  async setBlocked(user, isBlocked) {
+  async setBlocked(user, isBlocked, options) {
     checkBoolean(isBlocked, "isBlocked");
-    await this.#core.request({ type: isBlocked ? "block" : "unblock", user });
+    await this.#core.request({ type: isBlocked ? "block" : "unblock", user }, options);
   }
 
   /**

@@ -769,14 +769,22 @@ export class Conversation {
     await this.core.request({ type: "removeMember", conversation: this.id, user }, { signal });
   }
 
-  /** Joins a community. */
-  join() {
-    return this.addMember(this.core.user);
+  /**
+   * Joins a community.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  join(options) {
+    return this.addMember(this.core.user, options);
   }
 
-  /** Leaves the conversation. */
-  leave() {
-    return this.removeMember(this.core.user);
+  /**
+   * Leaves the conversation.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  leave(options) {
+    return this.removeMember(this.core.user, options);
   }
 
   /**
