@@ -91,6 +91,32 @@ def test_a_message_sent_offline_survives_a_reload_and_is_stored_once(world):
     alice.until("the messages are stored", lambda: {item["type"] for item in alice.items(CREW)} == {"message"})
 
 
+def test_closing_a_client_ends_its_views_and_waits_and_keeps_an_unsent_message(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    code = alice.run(
+        """async () => {
+            const conversation = test.client.conversation("group:crew");
+            const handle = await conversation.send("offline");
+            const sent = test.codeOf(() => handle.sent());
+            const shown = (async () => {
+                for await (const _ of conversation.timeline());
+            })();
+            await test.client.close();
+            await shown;
+            return await sent;
+        }"""
+    )
+    assert code == "closed"
+    world.proxy.open_network()
+    alice.load()
+    alice.until("the message is sent", lambda: alice.unsent() == 0)
+    assert stored_texts(world) == ["offline"]
+
+
 def test_a_message_whose_answer_was_lost_is_stored_once(world):
     crew(world)
     alice = world.tab("alice")
