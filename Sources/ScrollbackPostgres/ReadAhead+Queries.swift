@@ -7,16 +7,25 @@ extension ReadAhead {
         if !reads.footprints.isEmpty { try enqueueFootprints(reads, on: connection) }
         if let summaries = reads.summaries { try enqueue(summaries, on: connection) }
         if let heads = reads.heads, !heads.conversations.isEmpty { try enqueue(heads, on: connection) }
+        try enqueue(reads.conversations, on: connection)
+        try connection.enqueue(Self.numbered, rows: reads.numbers.map { Parameters($0) }) { [self] row in
+            conversations[row.id] = .some(row)
+            names[row.number] = row.id
+        }
         try enqueue(reads.logs, on: connection)
+    }
+
+    private func enqueue(_ names: some Collection<ConversationID>, on connection: PostgresConnection) throws {
+        try connection.enqueue(Self.conversation, rows: names.map { Parameters($0) }) { [self] id, row in
+            conversations[id] = .some(row)
+            if let row { self.names[row.number] = id }
+        }
     }
 
     private func enqueueFootprints(_ reads: ExpectedReads, on connection: PostgresConnection) throws {
         let memberships = reads.memberships
         let names = Set(memberships.map(\.conversation))
-        try connection.enqueue(Self.conversation, rows: names.map { Parameters($0) }) { [self] id, row in
-            conversations[id] = .some(row)
-            if let row { self.names[row.number] = id }
-        }
+        try enqueue(names, on: connection)
         let members = MemberStatements.byName
         let parameters = memberships.map { Parameters($0.conversation, $0.user) }
         try connection.enqueue(members.standing, rows: parameters) { [self] in take($0) }
@@ -61,6 +70,11 @@ extension ReadAhead {
     static func lookUp(_ name: String, _ query: String) -> String {
         "LEFT JOIN LATERAL (\(query) OFFSET 0) AS \(name) ON true"
     }
+
+    private static let numbered = Statement<ConversationRow>(
+        """
+        SELECT \(prefixed(ConversationRow.columns, "c")) FROM unnest(?) AS e (number) JOIN conversation c USING (number)
+        """)
 
     private static let conversation = Statement(
         """

@@ -14,7 +14,11 @@ package struct ExpectedReads: Sendable {
     package var summaries: Summaries?
     /// The conversations whose heads are needed.
     package var heads: Heads?
-    /// The parts of logs that devices lack.
+    /// The conversations whose rows are needed.
+    package var conversations: [ConversationID] = []
+    /// The numbers of further conversations whose rows are needed.
+    package var numbers: [Int64] = []
+    /// The parts of logs that devices or the search index lack.
     package var logs: [Log] = []
 
     package init() {}

@@ -17,28 +17,55 @@ struct IndexingStep {
     /// What the step used up of its limits, in messages or changes, and in approximate bytes.
     var (count, bytes) = (0, 0)
 
-    init(
-        _ number: Int64, _ known: SearchProgress?, generation: UInt64, batch: Int, bytes: Int, _ store: any StoreReader
-    ) throws {
-        guard let row = try store.conversation(numbered: number), !row.isDeleted else { return }
+    /// The maximum number of changes of one step, which is the number that stores can read ahead.
+    private static let maximumChanges = 500
+
+    /// Returns the part of a conversation's log that its steps will read; `nil` if there is none.
+    static func log(of row: ConversationRow, _ known: SearchProgress?, generation: UInt64) -> ExpectedReads.Log? {
+        guard !row.isDeleted, let progress = progress(in: row, known, generation: generation) else { return nil }
+        let next = nextSeq(in: row, progress)
+        let log = ExpectedReads.Log(
+            of: row, next <= row.head ? next...row.head : nil,
+            changedAfter: progress.rev < row.rev ? progress.rev : nil)
+        return log.places == nil && log.changedAfter == nil ? nil : log
+    }
+
+    /// Returns the progress from which steps continue; `nil` if the conversation must be indexed again.
+    private static func progress(
+        in row: ConversationRow, _ known: SearchProgress?, generation: UInt64
+    ) -> SearchProgress? {
+        // The messages are read in their state at the newest revision.
         let epoch = row.epoch(in: generation)
+        guard let known else { return SearchProgress(epoch: epoch, seq: 0, rev: row.rev) }
+        return known.epoch == epoch && known.rev >= row.changeFloor ? known : nil
+    }
+
+    private static func nextSeq(in row: ConversationRow, _ progress: SearchProgress) -> Seq {
+        max(progress.seq, row.firstSeq - 1) + 1
+    }
+
+    /// Reads the next changes of a conversation; `nil` for a row that does not exist.
+    init(
+        _ row: ConversationRow?, _ known: SearchProgress?, generation: UInt64, batch: Int, bytes: Int,
+        _ store: any StoreReader
+    ) throws {
+        guard let row, !row.isDeleted else { return }
+        let number = row.number
         hasMore = true
-        if let known, known.epoch != epoch || known.rev < row.changeFloor { return }
+        guard var progress = Self.progress(in: row, known, generation: generation) else { return }
         firstSeq = row.firstSeq
         var deleted = SeqRangeSet()
         if row.hasDeletedRanges {
             for deletedRange in try store.deletedRanges(of: nil, in: number) { deleted.insert(deletedRange.places) }
         }
 
-        // The messages below are read in their state at the newest revision.
-        var progress = known ?? SearchProgress(epoch: epoch, seq: 0, rev: row.rev)
         defer { self.progress = progress }
         if progress.rev < row.rev {
             let isDone = try readChanges(&progress, row, deleted, batch: batch, bytes: bytes, store)
             guard isDone, self.bytes < bytes, count < batch else { return }
             progress.rev = row.rev
         }
-        let next = max(progress.seq, row.firstSeq - 1) + 1
+        let next = Self.nextSeq(in: row, progress)
         guard next <= row.head else {
             progress.seq = max(progress.seq, row.head)
             hasMore = false
@@ -62,7 +89,8 @@ struct IndexingStep {
         _ progress: inout SearchProgress, _ row: ConversationRow, _ deleted: SeqRangeSet, batch: Int, bytes: Int,
         _ store: any StoreReader
     ) throws -> Bool {
-        let log = try store.changes(in: row.number, after: progress.rev, limit: batch)
+        let limit = min(batch, Self.maximumChanges)
+        let log = try store.changes(in: row.number, after: progress.rev, limit: limit)
         var seen: Set<Seq> = []
         for change in log {
             count += 1
@@ -84,7 +112,7 @@ struct IndexingStep {
             progress.rev = change.rev
             if self.bytes >= bytes { return false }
         }
-        return log.count < batch
+        return log.count < limit
     }
 }
 

@@ -30,6 +30,8 @@ package final class SQLiteSearch: MessageIndex {
     private static let batchBytes = 1 << 20
     /// The maximum number of conversations of one step.
     private static let maximumConversations = 200
+    /// The number of messages up to which a conversation is read together with others.
+    private static let maximumPart = 200
     /// The maximum number of waiting searches; further ones are answered from the current index.
     private static let maximumWaiting = 32
 
@@ -98,45 +100,79 @@ package final class SQLiteSearch: MessageIndex {
         commit.yield()
     }
 
-    /// Indexes all commits until nothing is left, the task is cancelled, or a step fails.
+    /// Indexes what was committed before, and leaves later commits to the next call.
+    ///
+    /// While messages are sent all the time, each step would otherwise have only a few of them.
+    ///
+    /// Ends early if the task is cancelled, a step fails, or the index is lost and must be built again.
     package func indexPendingCommits() async throws {
+        try await repeatOnQueue { try self.stepOfFirstPass() }
+        // What the call before has left.
+        try await repeatOnQueue { try self.stepOfCurrentConversations() }
+        try await repeatOnQueue {
+            try self.takeChangedConversations()
+            return false
+        }
+        try await repeatOnQueue { try self.stepOfCurrentConversations() }
+    }
+
+    /// Executes a step until it returns that no work remains.
+    private func repeatOnQueue(_ step: @escaping @Sendable () throws -> Bool) async throws {
         while !Task.isCancelled {
             let result: Result<Bool, any Error> = await withCheckedContinuation { continuation in
-                queue.async { continuation.resume(returning: Result { try self.backgroundStep() }) }
+                queue.async { [self] in
+                    continuation.resume(returning: Result { try !state.withLock { $0.isClosed } && step() })
+                }
             }
             guard try result.get() else { return }
         }
     }
 
-    /// Executes one step in the background.
-    ///
-    /// - Returns: Whether more work remains.
-    private func backgroundStep() throws -> Bool {
-        if state.withLock({ $0.isClosed }) { return false }
-        guard state.withLock({ $0.hasCompletedPass }) else {
-            if try !passStep() { state.withLock { $0.hasCompletedPass = true } }
-            return true
-        }
-        let current = try conversationsToProcess()
-        guard !current.isEmpty else { return false }
-        let commit = state.withLock { $0.indexedCommit }
-        let completed = try handlingIndexReset { try step(current, completing: commit) } ?? 0
-        state.withLock { $0.current = $0.current.dropFirst(completed) }
-        return true
+    // Each of the following steps returns whether more work remains.
+
+    private func stepOfFirstPass() throws -> Bool {
+        if state.withLock({ $0.hasCompletedPass }) { return false }
+        if try passStep() { return true }
+        state.withLock { $0.hasCompletedPass = true }
+        return false
     }
 
-    /// Returns the conversations being processed; if there are none, those that commits changed since.
-    private func conversationsToProcess() throws -> ArraySlice<Int64> {
-        let (current, changed, commit) = state.withLock { ($0.current, $0.changedConversations, $0.lastCommit) }
-        guard current.isEmpty, !changed.isEmpty else { return current }
-        let numbers = try store.read { reader in try changed.compactMap { try reader.conversation($0)?.number } }
+    private func stepOfCurrentConversations() throws -> Bool {
+        let (current, commit) = state.withLock { ($0.current, $0.indexedCommit) }
+        guard !current.isEmpty else { return false }
+        guard let completed = try handlingIndexReset({ try step(current, completing: commit) }) else { return false }
+        return state.withLock { state in
+            state.current = state.current.dropFirst(completed)
+            return !state.current.isEmpty
+        }
+    }
+
+    /// Makes the conversations current that commits changed since the last time.
+    private func takeChangedConversations() throws {
+        let (isBusy, changed, commit) = state.withLock { state in
+            (!state.current.isEmpty, state.changedConversations, state.lastCommit)
+        }
+        guard !isBusy, !changed.isEmpty else { return }
+        let numbers = try store.read { try Self.numbers(of: changed, in: $0) }
         state.withLock { state in
             // Steps read these conversations later, so changes from the meantime are indexed too.
             state.changedConversations.subtract(changed)
             state.current = numbers[...]
             state.indexedCommit = commit
         }
-        return numbers[...]
+    }
+
+    private static func numbers(of conversations: Set<ConversationID>, in store: any StoreReader) throws -> [Int64] {
+        var rest = Array(conversations)[...]
+        var numbers: [Int64] = []
+        while !rest.isEmpty {
+            var reads = ExpectedReads()
+            reads.conversations = Array(rest.prefix(maximumConversations))
+            try store.readAhead(reads)
+            numbers += try reads.conversations.compactMap { try store.conversation($0)?.number }
+            rest = rest.dropFirst(maximumConversations)
+        }
+        return numbers
     }
 
     /// Executes one step of a pass over everything that was committed before the pass started.
@@ -279,10 +315,12 @@ package final class SQLiteSearch: MessageIndex {
             try index.write { writer in
                 var (room, bytes) = (Self.batch, Self.batchBytes)
                 var completed = 0
-                for number in conversations.prefix(Self.maximumConversations) where room > 0 && bytes > 0 {
-                    let known = try writer.reader.progress(of: number)
+                let next = conversations.prefix(Self.maximumConversations)
+                let progress = try next.map { try writer.reader.progress(of: $0) }
+                let rows = try readAhead(next, progress, reader)
+                for ((number, known), row) in zip(zip(next, progress), rows) where room > 0 && bytes > 0 {
                     let step = try IndexingStep(
-                        number, known, generation: store.generation, batch: room, bytes: bytes, reader)
+                        row, known, generation: store.generation, batch: room, bytes: bytes, reader)
                     if try apply(step, to: number, known, writer) { break }
                     completed += 1
                     room -= step.count
@@ -292,6 +330,26 @@ package final class SQLiteSearch: MessageIndex {
                 return completed
             }
         }
+    }
+
+    /// Returns the rows of conversations, and reads ahead what a step probably needs of their logs.
+    private func readAhead(
+        _ conversations: ArraySlice<Int64>, _ progress: [SearchProgress?], _ store: any StoreReader
+    ) throws -> [ConversationRow?] {
+        var reads = ExpectedReads()
+        reads.numbers = Array(conversations)
+        try store.readAhead(reads)
+        let rows = try conversations.map { try store.conversation(numbered: $0) }
+        var logs = ExpectedReads()
+        var room = Self.batch
+        for case (let row?, let known) in zip(rows, progress) where room > 0 {
+            guard let log = IndexingStep.log(of: row, known, generation: self.store.generation) else { continue }
+            room -= log.places?.count ?? 0
+            // A long part is read by a query of its own.
+            if log.places?.count ?? 0 <= Self.maximumPart { logs.logs.append(log) }
+        }
+        try store.readAhead(logs)
+        return rows
     }
 
     /// Writes the changes of one conversation.

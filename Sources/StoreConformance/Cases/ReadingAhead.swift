@@ -37,6 +37,8 @@ extension StoreConformance {
             try store.read { store in
                 var reads = ExpectedReads()
                 reads.heads = .init([.max], of: "alice")
+                reads.conversations = [.group("g")]
+                reads.numbers = [.max]
                 reads.logs = [.init(of: .sample(.group("g")), 1...5, changedAfter: 0, time: Timetoken(rawValue: 1))]
                 reads.footprints = [Footprint(.group("g"), "alice", messages: [MessageID(1)], needsAccess: true)]
                 try store.readAhead(reads)
@@ -148,6 +150,8 @@ private struct ReadAheadSample {
     var headsAndLogs: ExpectedReads {
         var reads = ExpectedReads()
         reads.heads = .init([group, direct, channel].map(\.number), of: user)
+        reads.conversations = [group.id]
+        reads.numbers = [direct.number, channel.number]
         let time = Timetoken(rawValue: direct.timetoken.rawValue - 3)
         reads.logs = [
             .init(of: group, 1...7, changedAfter: 1), .init(of: direct, 4...9, time: time), .init(of: direct, 1...2),

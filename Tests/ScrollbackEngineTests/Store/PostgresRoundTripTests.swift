@@ -1,6 +1,7 @@
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
+import ScrollbackSQLite
 import ScrollbackWire
 import TestSupport
 import Testing
@@ -130,6 +131,33 @@ import Testing
         }
         _ = statements(2)  // Prepares the statements.
         #expect(statements(40) == statements(2))
+    }
+
+    @Test func `Indexing many conversations for searches takes as many round trips as one`() async throws {
+        let folder = try TemporaryFolder()
+        let search = try SQLiteSearch(harness.store, in: folder.url)
+        let groups = (0..<10).map { ConversationID.group(Identifier(known: "indexed\($0)")) }
+        var messages: [ConversationID: MessageID] = [:]
+        for group in groups {
+            try harness.make(group, members: ["alice"])
+            let message = harness.submission("first")
+            try harness.send(message, to: group, by: "alice")
+            messages[group] = message.id
+        }
+        try await search.indexPendingCommits()
+        func cost(of groups: some Collection<ConversationID>) async throws -> Int {
+            for group in groups {
+                try harness.send("second", to: group, by: "alice")
+                let message = try #require(messages[group])
+                try harness.edit(message, in: group, "edited", by: Caller(user: "alice"))
+            }
+            search.committed(Set(groups), lastCommit: try harness.store.lastCommit)
+            let before = roundTrips.value
+            try await search.indexPendingCommits()
+            return roundTrips.value - before
+        }
+        #expect(try await cost(of: groups) == cost(of: groups.prefix(1)))
+        try search.close()
     }
 
     @Test func `A large message is not read ahead`() throws {
