@@ -277,8 +277,13 @@ public final class ChatClient: Sendable {
     ///   at the beginning, the client stays open.
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> SignOutReport {
+        try await signOut(erasing: erasing, within: .seconds(3))
+    }
+
+    /// Signs out, and gives the server a time to remove the push registration.
+    package func signOut(erasing: Bool, within time: Duration) async throws(ChatError) -> SignOutReport {
         var unsent = try await core.store.read { try Self.unsent($0) }
-        let pushError = await core.unregisterPush()
+        let pushError = await core.unregisterPush(within: time)
         await core.close()
         // The client sent messages until its loop ended, and the store accepts messages until it is closed.
         do throws(ChatError) {

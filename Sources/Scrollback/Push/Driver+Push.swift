@@ -66,9 +66,6 @@ extension PushRegistration.Step {
 }
 
 extension ClientCore {
-    /// The time that sign-out waits for the server to remove the push registration.
-    private static let unregistrationTimeout: Duration = .seconds(3)
-
     /// Processes the push inbox: stores its pushes first, and then deletes them from the inbox.
     func readPushInbox() async throws(ChatError) -> PushInbox.Contents {
         guard let inbox = pushInbox else { return PushInbox.Contents() }
@@ -103,8 +100,9 @@ extension ClientCore {
 
     /// Removes this device's push registration from the server.
     ///
+    /// - Parameter time: How long to wait for the server's confirmation.
     /// - Returns: The error if the registration could not be removed.
-    func unregisterPush() async -> ChatError? {
+    func unregisterPush(within time: Duration) async -> ChatError? {
         do {
             try await ask { .setPush(nil, $0) }
         } catch {
@@ -130,7 +128,7 @@ extension ClientCore {
                 return Self.closed
             }
             group.addTask {
-                try? await Task.sleep(for: Self.unregistrationTimeout)
+                try? await Task.sleep(for: time)
                 return ChatError(.unreachable, "The server did not confirm in time that pushes to this device end.")
             }
             defer { group.cancelAll() }

@@ -175,7 +175,7 @@ struct PushTests {
         let early = try await chat.send(.text("early"))
         #expect(try await eventually { sends.heldCount == 1 })
         // The client waits for the removal of its registration, and still sends messages.
-        let signingOut = Task { try await bob.signOut(erasing: false) }
+        let signingOut = Task { try await bob.signOut(erasing: false, within: .seconds(600)) }
         #expect(try await eventually { removal.heldCount == 1 })
         sends.release()
         _ = try await early.waitUntilSent()
