@@ -448,7 +448,7 @@ def test_an_invitation_is_accepted(chat):
 
 def test_a_search_hit_is_shown_in_its_conversation(chat):
     imported(chat.server, 200)
-    crew(chat, ("mei", "The treasure is below deck"))
+    hit = chat.server.send("mei", "group:crew", "The treasure is below deck")["id"]
     for _ in range(60):
         crew(chat, ("bob", "nothing"))
     chat.server.wait_for_index("alice", "treasure")
@@ -458,7 +458,13 @@ def test_a_search_hit_is_shown_in_its_conversation(chat):
     alice.page.keyboard.press("Enter")
     expect(alice.side.locator("mark")).to_have_text("treasure")
     alice.side.locator(".hits button").click()
-    expect(alice.message("The treasure").and_(alice.page.locator(".is-hit"))).to_be_in_viewport()
+    marked = alice.message("The treasure").and_(alice.page.locator(".is-hit"))
+    expect(marked).to_be_in_viewport()
+    # The mark stays when the message is drawn again.
+    path = f"/v1/conversations/group:crew/messages/{hit}/actions"
+    body = {"type": "reaction", "value": "👍"}
+    assert chat.server.call("POST", path, body, chat.server.token("bob"))[0] in (200, 201)
+    expect(marked.locator(".reactions button")).to_contain_text("👍")
 
 
 def picture(width, height):

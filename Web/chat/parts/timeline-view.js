@@ -57,6 +57,8 @@ export class TimelineView extends HTMLElement {
   /** The first message that was unread when the conversation was opened. @type {string | null} */
   #firstUnread = null;
   #follows = false;
+  /** The ID of the message that the last jump has marked. @type {string | null} */
+  #marked = null;
   /** The scroll position at which the newest message was shown last. */
   #followedTop = 0;
   #isExtending = false;
@@ -161,6 +163,7 @@ export class TimelineView extends HTMLElement {
     if (!view) return;
     const anchor = this.#follows ? null : this.#anchor();
     renderRows(this.#list, this.#rows(view));
+    this.#mark();
     if (this.#scrollToTarget(view)) return;
     if (this.#follows) this.#followNewest();
     else if (anchor?.row.isConnected) this.#scroller.scrollTop += anchor.row.offsetTop - anchor.top;
@@ -203,6 +206,12 @@ export class TimelineView extends HTMLElement {
     return rows;
   }
 
+  /** Marks the message of the last jump, whose row may be new. */
+  #mark() {
+    for (const row of this.#list.querySelectorAll(".is-hit")) row.classList.remove("is-hit");
+    if (this.#marked !== null) this.#rowOf(this.#marked)?.classList.add("is-hit");
+  }
+
   // Scrolling
 
   /** The first visible row and its position, which must not move while rows above it change. */
@@ -232,11 +241,12 @@ export class TimelineView extends HTMLElement {
     const row = index < 0 ? null : this.#rowOf(view.items[index]?.id ?? "");
     if (!row) return false;
     const isMarked = this.#target !== "unread";
+    this.#marked = isMarked ? this.#target : null;
+    this.#mark();
     this.#target = null;
     this.#follows = false;
     row.scrollIntoView({ block: isMarked ? "center" : "start" });
     if (!isMarked) this.#scroller.scrollTop -= this.#scroller.clientHeight / 4;
-    row.classList.toggle("is-hit", isMarked);
     // The browser reports no scroll if the row was visible already, and the newest message can be visible too.
     this.#scrolled();
     return true;
