@@ -5897,7 +5897,9 @@ declare module "scrollback/sync/outbox" {
          */
         answered(id: MessageID, error: ScrollbackError | null, now: number, random: Random): OutboxEffects;
         /**
-         * Handles the end of an item's upload. The result of a stopped upload is ignored.
+         * Handles the end of an item's upload. The result of a stopped upload is ignored. An upload that the server refused
+         * because it did not know the conversation is repeated if the server has accepted a change of the conversation since
+         * the upload began.
          *
          * @param {MessageID} id
          * @param {ScrollbackError | null} error The error; `null` for a success.
