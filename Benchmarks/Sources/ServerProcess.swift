@@ -24,7 +24,7 @@ final class ServerProcess {
         folder = try TemporaryFolder()
         directory = data ?? folder.url
         let unlimited =
-            ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
+            ["send", "write", "read", "lookup", "search", "everyone"].flatMap { ["--\($0)-rate", "0"] }
             + ["--connections-per-address", "0", "--connections-per-user", "0", "--search-seconds", "3600"]
             + ["--upload-rate", "0"]
         self.options = (limitsUsers ? [] : unlimited) + options
