@@ -14,6 +14,7 @@ import { ConversationID } from "../sdk/model/conversation-id.js";
 import { ScrollbackError } from "../sdk/model/errors.js";
 import { MessageContent } from "../sdk/model/message-content.js";
 import { insertIntoOutbox, unsentCount } from "../sdk/store/outbox.js";
+import { OpenConversation } from "../sdk/store/records.js";
 import { LogState } from "../sdk/sync/log-state.js";
 import { MemoryStore } from "./memory-store.js";
 
@@ -122,12 +123,45 @@ Deno.test("A window around a message has both sides, and follows new messages at
 });
 
 Deno.test("A window that grows beyond its maximum drops the other end", () => {
-  assert.deepEqual(extendedWindow([61, 100], "older", 10, 40, log()), {
+  assert.deepEqual(extendedWindow([61, 100], true, "older", 10, 40, log()), {
     type: "range",
     range: [51, 90],
     epoch: "1",
   });
-  assert.deepEqual(extendedWindow([51, 90], "newer", 10, 40, log()), { type: "newest", count: 40 });
+  assert.deepEqual(extendedWindow([51, 90], false, "newer", 10, 40, log()), { type: "newest", count: 40 });
+});
+
+Deno.test("A timeline follows the newest messages even if one arrives while older ones are loaded", async () => {
+  const [id, store] = ["group:crew", new MemoryStore()];
+  const core = /** @type {any} */ ({
+    user: "alice",
+    connections: 1,
+    store,
+    observe: () => () => {},
+    subscription: () => ({ value: { headAtEntry: 0 } }),
+    readConversation: (/** @type {string} */ id, /** @type {any} */ body) =>
+      store.read(async (transaction) => body(await OpenConversation.load(transaction, id), transaction)),
+  });
+  const crew = /** @type {any} */ (new Conversation(core, id));
+  crew.history = () => {
+    const conversation = new OpenConversation(id, undefined);
+    conversation.log = LogState.adopting({ epoch: "1", view: 0, head: 101, firstSeq: 1, countedIndex: 101, rev: 0 });
+    conversation.save(/** @type {any} */ (store));
+    return Promise.resolve({ messages: [{}] });
+  };
+  crew.fetchPage = () => new Promise(() => {});
+  const conversation = new OpenConversation(id, undefined);
+  conversation.log = log();
+  conversation.save(/** @type {any} */ (store));
+  const timeline = crew.timeline({ window: 20 });
+  const end = timeline.subscribe(() => {});
+  const isRead = () => new Promise((resolve) => setTimeout(resolve, 0));
+  await isRead();
+  assert.ok(timeline.value.isAtNewest);
+  await timeline.loadOlder();
+  await isRead();
+  assert.ok(timeline.value.isAtNewest);
+  end();
 });
 
 Deno.test("Requests get an error if the loop of the client can't run", async () => {

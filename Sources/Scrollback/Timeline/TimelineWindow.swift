@@ -31,11 +31,15 @@ enum TimelineWindow: Hashable, Sendable {
     /// Returns a window extended by `count` sequence numbers on one side of `shown`, with at most `maximum` in total.
     ///
     /// Sequence numbers beyond `maximum` are removed from the other side.
+    ///
+    /// - Parameter isAtNewest: Whether `shown` was read with the newest message at its end. Messages that were stored
+    ///   since then belong to it.
     static func extending(
-        _ shown: SeqRange, _ direction: GapRequest.Direction, by count: Int, maximum: Int, in log: LogState
+        _ shown: SeqRange, isAtNewest: Bool, _ direction: GapRequest.Direction, by count: Int, maximum: Int,
+        in log: LogState
     ) -> TimelineWindow {
         var lower = shown.lowerBound
-        var upper = min(shown.upperBound, log.head)
+        var upper = isAtNewest ? log.head : min(shown.upperBound, log.head)
         switch direction {
         case .older:
             lower = log.lowerEnd(of: count, through: lower - 1)

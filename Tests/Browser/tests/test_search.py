@@ -182,15 +182,20 @@ class History:
             actions = [(action["value"], action["count"]) for action in message.get("actions", [])]
             return message["id"], (message.get("content") or {}).get("text"), actions
 
-        expected = [shown(message) for message in found]
-        tab.watch(conversation)
-        tab.until(
-            f"{conversation} equals the server",
-            lambda: [
+        def screen():
+            return [
                 (item["id"], item["text"], [(action["value"], action["count"]) for action in item["actions"]])
                 for item in tab.items(conversation)
-            ] == expected,
-        )
+            ]
+
+        expected = [shown(message) for message in found]
+        tab.watch(conversation)
+        try:
+            tab.until(f"{conversation} equals the server", lambda: screen() == expected)
+        except AssertionError as error:
+            only = [message for message in expected if message not in screen()]
+            other = [message for message in screen() if message not in expected]
+            raise AssertionError(f"{error} Only the server has {only}, and only the screen shows {other}.") from error
 
         def unread():
             # A tab sends its reads in the background, so the server's count can still change.

@@ -104,6 +104,24 @@ struct TimelineTests {
         await server.close()
     }
 
+    @Test("A timeline follows the newest messages even if some arrive while older ones are loaded")
+    func newMessagesWhileLoading() async throws {
+        let (server, _, bob) = try await server(messages: 300)
+        let held = HeldTransport(requests: { $0.type == "history" })
+        let alice = try await server.client("alice", configure: held.use)
+        let observer = TimelineObserver(alice.conversation(group).timeline(window: 200))
+        try await observer.shows { $0.numbers == Array(101...300) }
+        held.hold()
+        async let loaded: Void = observer.timeline.loadOlder()
+        #expect(try await eventually { held.heldCount == 1 })
+        try await sendMessages(301...302, bob)
+        try await observer.shows { $0.numbers == Array(103...302) }
+        held.release()
+        try await loaded
+        try await observer.shows { $0.numbers == Array(1...302) && $0.isAtNewest }
+        await server.close()
+    }
+
     @Test("A timeline at a message that only the server has shows the newest messages until it is online")
     func seeks() async throws {
         let (server, alice, _) = try await server(messages: 300)

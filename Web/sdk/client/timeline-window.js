@@ -47,15 +47,17 @@ export function windowAround(place, count, log) {
  * beyond `maximum` are removed from the other side.
  *
  * @param {SeqRange} shown
+ * @param {boolean} isAtNewest Whether `shown` was read with the newest message at its end. Messages that were stored
+ *   since then belong to it.
  * @param {"older" | "newer"} direction
  * @param {number} count
  * @param {number} maximum
  * @param {LogState} log
  * @returns {TimelineWindow}
  */
-export function extendedWindow(shown, direction, count, maximum, log) {
+export function extendedWindow(shown, isAtNewest, direction, count, maximum, log) {
   let lower = shown[0];
-  let upper = Math.min(shown[1], log.head);
+  let upper = isAtNewest ? log.head : Math.min(shown[1], log.head);
   if (direction === "older") {
     lower = log.lowerEnd(count, lower - 1);
     upper = Math.min(upper, log.upperEnd(maximum, lower));

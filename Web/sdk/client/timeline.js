@@ -93,6 +93,8 @@ export class Timeline extends LiveView {
   #visible = null;
   /** The sequence numbers that are shown, or will be shown after the next read. @type {SeqRange | null} */
   #shown = null;
+  /** Whether they end with the newest message. */
+  #isAtNewest = true;
   #fill = new GapFill();
   #isSeeking = false;
   /** The newest sequence number of a room when the timeline was first read, or when the subscription began. */
@@ -191,16 +193,18 @@ export class Timeline extends LiveView {
    * @param {{signal?: AbortSignal}} options
    */
   async #extend(direction, { signal }) {
-    if (!this.#shown) return;
+    const [shown, isAtNewest] = [this.#shown, this.#isAtNewest];
+    if (!shown) return;
     const step = Math.max(1, Math.floor(this.#size / 2));
     const limit = Math.min(step, standardLimits.pageSize);
-    const anchor = direction === "older" ? { before: { seq: this.#shown[0] } } : { after: { seq: this.#shown[1] } };
+    const anchor = direction === "older" ? { before: { seq: shown[0] } } : { after: { seq: shown[1] } };
     const page = await this.#conversation.history({ ...anchor, limit, signal });
     if (page.remoteError && page.messages.length === 0) throw page.remoteError;
     const { log } = await this.#load((conversation) => conversation);
-    if (!log || !this.#shown) return;
-    this.#window = extendedWindow(this.#shown, direction, step, this.#size * 2, log);
+    if (!log) return;
+    this.#window = extendedWindow(shown, isAtNewest, direction, step, this.#size * 2, log);
     this.#shown = shownRange(this.#window, log, null, this.#size);
+    this.#isAtNewest = this.#shown?.[1] === log.head;
     this.#visible = null;
     this.#fill.allowRequests();
     this.refresh();
@@ -251,6 +255,7 @@ export class Timeline extends LiveView {
       const gaps = log.gaps.clippedTo(range).ranges;
       this.#request(this.#wantedGap(log, range), range, gaps, people.outdated);
       const isAtNewest = range[1] === log.head;
+      this.#isAtNewest = isAtNewest;
       // A message that the server lost and that is queued again may still have its old row.
       const known = new Set(rows.map(({ id }) => id));
       const items = [...this.#items(rows, gaps), ...isAtNewest ? this.#pendingItems(queued, known) : []];
