@@ -20,9 +20,9 @@ struct OutsideApp {
             }
             break
         }
-        let list = await RecentsModel(client.recents)
-        while await !list.isLoaded { await Task.yield() }
-        print("listed: \(await list.conversations.count)")
+        let list = RecentsModel(client.recents)
+        while !list.isLoaded { await Task.yield() }
+        print("listed: \(list.conversations.count)")
         await client.close()
     }
 }
