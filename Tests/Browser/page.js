@@ -1,15 +1,17 @@
 // The functions that the tests call in a page. They keep what a user of the page would see. The harness evaluates this
-// file in a function with the parameter `server`, after `Web/tests/invariants.js`.
+// file in a function with the parameters `server` and `files`, where the SDK is, after `Web/tests/invariants.js`.
 
-const sdk = await import(`${server}/sdk/scrollback.js`);
+const sdk = await import(`${files}/sdk/scrollback.js`);
+/** The user of this page. Earlier pages of the origin can have had other ones. */
+let owner;
 
 /** The newest view of each timeline, by conversation. */
 const views = new Map();
 const timelines = new Map();
 
-/** Returns the values of object stores. */
+/** Returns the values of the user's object stores. */
 async function stored(names) {
-  const [{ name }] = await indexedDB.databases();
+  const { name } = (await indexedDB.databases()).find(({ name }) => name.split(" ")[2] === owner);
   const result = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
   const database = await result(indexedDB.open(name));
   const transaction = database.transaction(names);
@@ -25,9 +27,10 @@ globalThis.test = {
   events: [],
 
   async open(user, token) {
+    owner = user;
     test.client = await sdk.ChatClient.open({ server, user, token });
     // The client imports the modules of the connection by itself. A test may cut the network at once.
-    await import(`${server}/sdk/client/remote.js`);
+    await import(`${files}/sdk/client/remote.js`);
     test.client.connection.subscribe((state) => (test.connection = state));
     test.client.recents({ limit: 1000 }).subscribe((list) => (test.list = list));
     test.client.onEvent((event) => test.events.push(event.type));
@@ -98,7 +101,7 @@ globalThis.test = {
 
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */
   async violations() {
-    const { LogState } = await import(`${server}/sdk/sync/log-state.js`);
+    const { LogState } = await import(`${files}/sdk/sync/log-state.js`);
     const { conversations, messages } = await stored(["conversations", "messages"]);
     return conversations.filter(({ log }) => log).flatMap(({ id, log }) => {
       const seqs = messages.filter(({ conversation }) => conversation === id).map(({ seq }) => seq);

@@ -34,6 +34,7 @@ class World:
         self.proxies = []
         self.profiles = []
         self.tabs = []
+        self.devices = []
         self.proxy = self.network()
 
     def network(self):
@@ -44,6 +45,12 @@ class World:
     def profile(self, **options):
         self.profiles.append(Profile(self.browser, **options))
         return self.profiles[-1]
+
+    def device(self, number):
+        """The profile and the network of a device that all tests of the module use: it has the files of the SDK."""
+        while len(self.devices) <= number:
+            self.devices.append((Profile(self.browser), Proxy(self.server.port)))
+        return self.devices[number]
 
     def tab(self, user, profile=None, origin=None):
         """Opens a tab, in a new profile unless one is given. Its connection goes through the proxy."""
@@ -59,7 +66,9 @@ class World:
         return page
 
     def close_browsers(self):
-        """Ends the users' browsers and their networks. The server continues."""
+        """Ends the users' browsers and their networks. The server continues, and so do devices of the module."""
+        for tab in self.tabs:
+            tab.page.close()
         for profile in self.profiles:
             profile.close()
         for proxy in self.proxies:
@@ -68,6 +77,9 @@ class World:
 
     def close(self):
         self.close_browsers()
+        for profile, proxy in self.devices:
+            profile.close()
+            proxy.stop()
         self.server.close()
 
 

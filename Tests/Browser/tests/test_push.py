@@ -9,7 +9,7 @@ import json
 import pytest
 
 from harness.app import AppPages
-from harness.browser import NAME, Tab
+from harness.browser import NAME, Tab, launch
 from harness.waiting import eventually
 
 KEY = "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
@@ -35,6 +35,14 @@ STUB = """
         return subscriptionOf(stored());
     };
 """.replace("SERVICE", SERVICE)
+
+
+@pytest.fixture(scope="module")
+def browser(playwright):
+    """A browser with notifications, which Chromium without its windows does not have."""
+    browser = launch(playwright, chromium="chromium")
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -19,15 +19,16 @@ STEPS = 30
 class Device:
     """A browser of a user with a network of its own, and one or two tabs."""
 
-    def __init__(self, world, user):
+    def __init__(self, world, number, user):
         self.user, self.token = user, world.server.token(user)
-        self.proxy = world.network()
-        self.profile = world.profile()
+        self.version = world.server.version()
+        self.profile, self.proxy = world.device(number)
+        self.proxy.open_network()
         self.tabs = []
         self.open_tab(world)
 
     def open_tab(self, world):
-        self.tabs.append(Tab(self.profile, self.proxy.url, self.user, self.token))
+        self.tabs.append(Tab(self.profile, self.proxy.url, self.user, self.token, version=self.version))
         world.tabs.append(self.tabs[-1])
 
 
@@ -37,7 +38,7 @@ class History:
         self.users = [f"alice-{seed}", f"bob-{seed}"]
         self.group = f"group:crew-{seed}"
         world.server.group(f"crew-{seed}", *self.users)
-        self.devices = [Device(world, user) for user in [*self.users, self.users[0]]]
+        self.devices = [Device(world, number, user) for number, user in enumerate([*self.users, self.users[0]])]
         self.log = []
         # The messages whose `send` succeeded, and those of a tab that was closed before.
         self.sent, self.maybe_sent, self.recalled = {}, set(), set()
