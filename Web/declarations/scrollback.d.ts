@@ -8139,6 +8139,7 @@ declare module "scrollback/client/timeline-window" {
      * Returns a window extended by `count` sequence numbers on one side, with at most `maximum` in total. Sequence numbers
      * beyond `maximum` are removed from the other side.
      *
+     * @param {TimelineWindow} window If it follows new messages, those that were stored since it was shown belong to it.
      * @param {SeqRange} shown
      * @param {"older" | "newer"} direction
      * @param {number} count
@@ -8146,7 +8147,7 @@ declare module "scrollback/client/timeline-window" {
      * @param {LogState} log
      * @returns {TimelineWindow}
      */
-    export function extendedWindow(shown: import("scrollback/model/seq-range-set").SeqRange, direction: "older" | "newer", count: number, maximum: number, log: LogState): TimelineWindow;
+    export function extendedWindow(window: TimelineWindow, shown: import("scrollback/model/seq-range-set").SeqRange, direction: "older" | "newer", count: number, maximum: number, log: LogState): TimelineWindow;
     /**
      * Returns the sequence numbers to show; `null` if there are none, or if the window's log no longer exists.
      *

@@ -123,12 +123,13 @@ Deno.test("A window around a message has both sides, and follows new messages at
 });
 
 Deno.test("A window that grows beyond its maximum drops the other end", () => {
-  assert.deepEqual(extendedWindow([61, 100], true, "older", 10, 40, log()), {
+  assert.deepEqual(extendedWindow({ type: "newest", count: 40 }, [61, 100], "older", 10, 40, log()), {
     type: "range",
     range: [51, 90],
     epoch: "1",
   });
-  assert.deepEqual(extendedWindow([51, 90], false, "newer", 10, 40, log()), { type: "newest", count: 40 });
+  const older = windowAround({ newestOlder: 70, oldestNewer: 71 }, 40, log());
+  assert.deepEqual(extendedWindow(older, [51, 90], "newer", 10, 40, log()), { type: "newest", count: 40 });
 });
 
 Deno.test("A timeline follows the newest messages even if one arrives while older ones are loaded", async () => {

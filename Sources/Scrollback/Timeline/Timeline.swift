@@ -98,8 +98,6 @@ public final class Timeline: Sendable {
         var snapshot: TimelineSnapshot?
         /// The sequence numbers that are shown, or will be shown after the next read.
         var shown: SeqRange?
-        /// Whether they end with the newest message.
-        var isAtNewest = true
     }
 
     init(conversation: Conversation, at point: HistoryPoint, size: Int) {
@@ -162,7 +160,7 @@ public final class Timeline: Sendable {
     }
 
     private func extend(_ direction: GapRequest.Direction) async throws(ChatError) {
-        let (before, isAtNewest) = state.withLock { ($0.shown, $0.isAtNewest) }
+        let (window, before) = state.withLock { ($0.window, $0.shown) }
         guard let shown = before else { return }
         let step = max(1, size / 2)
         let anchor: Anchor =
@@ -175,10 +173,8 @@ public final class Timeline: Sendable {
         let log = try await core.store.read { [id = conversation.id] in try $0.log(of: id) }
         guard let log else { return }
         state.withLock { state in
-            state.window = .extending(
-                shown, isAtNewest: isAtNewest, direction, by: step, maximum: size * 2, in: log)
+            state.window = window.extended(shown, direction, by: step, maximum: size * 2, in: log)
             state.shown = state.window.places(in: log, visible: nil, size: size)
-            state.isAtNewest = state.shown?.upperBound == log.head
             state.visible = nil
             state.fill.allowRequests()
         }
@@ -242,7 +238,7 @@ public final class Timeline: Sendable {
             // Keep the window if the app has moved it in the meantime.
             if state.window == window { state.window = snapshot.window }
             state.snapshot = snapshot
-            (state.shown, state.isAtNewest) = (snapshot.shown, snapshot.isAtNewest)
+            state.shown = snapshot.shown
             var work: Work?
             if case .seeking(let point) = state.window, !state.isSeeking {
                 state.isSeeking = true

@@ -9,7 +9,7 @@ struct TimelineSnapshot: Sendable {
     private var pending: [PendingMessage] = []
     private var firstUnread: MessageID?
     private(set) var people = LocalProfiles()
-    private(set) var isAtNewest = true
+    private var isAtNewest = true
     private var hasOlder = false
     private var userState = LocalUserState()
     /// The window after the read: a point that was located becomes a range of sequence numbers.

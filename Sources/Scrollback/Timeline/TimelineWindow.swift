@@ -28,21 +28,19 @@ enum TimelineWindow: Hashable, Sendable {
         self = upper == log.head ? .newest(count: count) : .places(lower...upper, log.epoch)
     }
 
-    /// Returns a window extended by `count` sequence numbers on one side of `shown`, with at most `maximum` in total.
+    /// Returns this window extended by `count` sequence numbers on one side of `shown`, with at most `maximum` in total.
     ///
-    /// Sequence numbers beyond `maximum` are removed from the other side.
-    ///
-    /// - Parameter isAtNewest: Whether `shown` was read with the newest message at its end. Messages that were stored
-    ///   since then belong to it.
-    static func extending(
-        _ shown: SeqRange, isAtNewest: Bool, _ direction: GapRequest.Direction, by count: Int, maximum: Int,
-        in log: LogState
+    /// Sequence numbers beyond `maximum` are removed from the other side. If this window follows new messages, those
+    /// that were stored since it was shown belong to it.
+    func extended(
+        _ shown: SeqRange, _ direction: GapRequest.Direction, by count: Int, maximum: Int, in log: LogState
     ) -> TimelineWindow {
         var lower = shown.lowerBound
-        var upper = isAtNewest ? log.head : min(shown.upperBound, log.head)
+        var upper = min(shown.upperBound, log.head)
         switch direction {
         case .older:
             lower = log.lowerEnd(of: count, through: lower - 1)
+            if case .places = self {} else { upper = log.head }
             upper = min(upper, log.upperEnd(of: maximum, from: lower))
         case .newer:
             upper = log.upperEnd(of: count, from: upper + 1)

@@ -46,21 +46,20 @@ export function windowAround(place, count, log) {
  * Returns a window extended by `count` sequence numbers on one side, with at most `maximum` in total. Sequence numbers
  * beyond `maximum` are removed from the other side.
  *
+ * @param {TimelineWindow} window If it follows new messages, those that were stored since it was shown belong to it.
  * @param {SeqRange} shown
- * @param {boolean} isAtNewest Whether `shown` was read with the newest message at its end. Messages that were stored
- *   since then belong to it.
  * @param {"older" | "newer"} direction
  * @param {number} count
  * @param {number} maximum
  * @param {LogState} log
  * @returns {TimelineWindow}
  */
-export function extendedWindow(shown, isAtNewest, direction, count, maximum, log) {
+export function extendedWindow(window, shown, direction, count, maximum, log) {
   let lower = shown[0];
-  let upper = isAtNewest ? log.head : Math.min(shown[1], log.head);
+  let upper = Math.min(shown[1], log.head);
   if (direction === "older") {
     lower = log.lowerEnd(count, lower - 1);
-    upper = Math.min(upper, log.upperEnd(maximum, lower));
+    upper = Math.min(window.type === "range" ? upper : log.head, log.upperEnd(maximum, lower));
   } else {
     upper = log.upperEnd(count, upper + 1);
     lower = Math.max(lower, log.lowerEnd(maximum, upper));

@@ -93,8 +93,6 @@ export class Timeline extends LiveView {
   #visible = null;
   /** The sequence numbers that are shown, or will be shown after the next read. @type {SeqRange | null} */
   #shown = null;
-  /** Whether they end with the newest message. */
-  #isAtNewest = true;
   #fill = new GapFill();
   #isSeeking = false;
   /** The newest sequence number of a room when the timeline was first read, or when the subscription began. */
@@ -193,7 +191,7 @@ export class Timeline extends LiveView {
    * @param {{signal?: AbortSignal}} options
    */
   async #extend(direction, { signal }) {
-    const [shown, isAtNewest] = [this.#shown, this.#isAtNewest];
+    const [window, shown] = [this.#window, this.#shown];
     if (!shown) return;
     const step = Math.max(1, Math.floor(this.#size / 2));
     const limit = Math.min(step, standardLimits.pageSize);
@@ -202,9 +200,8 @@ export class Timeline extends LiveView {
     if (page.remoteError && page.messages.length === 0) throw page.remoteError;
     const { log } = await this.#load((conversation) => conversation);
     if (!log) return;
-    this.#window = extendedWindow(shown, isAtNewest, direction, step, this.#size * 2, log);
+    this.#window = extendedWindow(window, shown, direction, step, this.#size * 2, log);
     this.#shown = shownRange(this.#window, log, null, this.#size);
-    this.#isAtNewest = this.#shown?.[1] === log.head;
     this.#visible = null;
     this.#fill.allowRequests();
     this.refresh();
@@ -255,7 +252,6 @@ export class Timeline extends LiveView {
       const gaps = log.gaps.clippedTo(range).ranges;
       this.#request(this.#wantedGap(log, range), range, gaps, people.outdated);
       const isAtNewest = range[1] === log.head;
-      this.#isAtNewest = isAtNewest;
       // A message that the server lost and that is queued again may still have its old row.
       const known = new Set(rows.map(({ id }) => id));
       const items = [...this.#items(rows, gaps), ...isAtNewest ? this.#pendingItems(queued, known) : []];
