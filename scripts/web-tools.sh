@@ -13,7 +13,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath -m "${VENV:-.build/web-tools}")
 missing=()
-for browser in chromium chromium-headless-shell firefox-esr; do command -v $browser >/dev/null || missing+=("$browser"); done
+for browser in chromium chromium-headless-shell firefox-esr; do
+    command -v $browser >/dev/null || missing+=("$browser")
+done
 if [ "${1:-}" = --test ] && [ ${#missing[@]} -gt 0 ] && [ -z "${CI:-}" ]; then
     echo "The tests of the browser SDK are skipped: ${missing[*]} missing. Run scripts/web-tools.sh --browsers."
     exit 0

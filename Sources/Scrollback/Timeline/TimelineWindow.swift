@@ -28,7 +28,7 @@ enum TimelineWindow: Hashable, Sendable {
         self = upper == log.head ? .newest(count: count) : .places(lower...upper, log.epoch)
     }
 
-    /// Returns this window extended by `count` sequence numbers on one side of `shown`, with at most `maximum` in total.
+    /// Returns this window with `count` more sequence numbers on one side of `shown`, and at most `maximum` in total.
     ///
     /// Sequence numbers beyond `maximum` are removed from the other side. If this window follows new messages, those
     /// that were stored since it was shown belong to it.
