@@ -184,6 +184,7 @@ struct FileSnippets {
             let sending = try await stage.chat.send(.video(.file(film)))
             try await cancel(sending: sending)
             stage.server.goOnline("alice")
+            for await state in stage.alice.connection where state == .online { break }
             await stage.alice.waitForOutbox()
             #expect(try await stage.messages().map(\.type) == [.video])
         }
