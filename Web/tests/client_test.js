@@ -132,7 +132,12 @@ Deno.test("A window that grows beyond its maximum drops the other end", () => {
   assert.deepEqual(extendedWindow(older, [51, 90], "newer", 10, 40, log()), { type: "newest", count: 40 });
 });
 
-Deno.test("A timeline follows the newest messages even if one arrives while older ones are loaded", async () => {
+/**
+ * Returns a timeline that observes a conversation of 100 messages.
+ *
+ * @param {(timeline: any, saveLog: (head: number) => void) => void} whileLoading Runs while older messages are loaded.
+ */
+function observedTimeline(whileLoading) {
   const [id, store] = ["group:crew", new MemoryStore()];
   const core = /** @type {any} */ ({
     user: "alice",
@@ -143,26 +148,43 @@ Deno.test("A timeline follows the newest messages even if one arrives while olde
     readConversation: (/** @type {string} */ id, /** @type {any} */ body) =>
       store.read(async (transaction) => body(await OpenConversation.load(transaction, id), transaction)),
   });
-  const crew = /** @type {any} */ (new Conversation(core, id));
-  crew.history = () => {
+  const saveLog = (/** @type {number} */ head) => {
     const conversation = new OpenConversation(id, undefined);
-    conversation.log = LogState.adopting({ epoch: "1", view: 0, head: 101, firstSeq: 1, countedIndex: 101, rev: 0 });
+    conversation.log = LogState.adopting({ epoch: "1", view: 0, head, firstSeq: 1, countedIndex: head, rev: 0 });
     conversation.save(/** @type {any} */ (store));
+  };
+  saveLog(100);
+  const crew = /** @type {any} */ (new Conversation(core, id));
+  const timeline = crew.timeline({ window: 20 });
+  crew.history = () => {
+    whileLoading(timeline, saveLog);
     return Promise.resolve({ messages: [{}] });
   };
   crew.fetchPage = () => new Promise(() => {});
-  const conversation = new OpenConversation(id, undefined);
-  conversation.log = log();
-  conversation.save(/** @type {any} */ (store));
-  const timeline = crew.timeline({ window: 20 });
-  const end = timeline.subscribe(() => {});
-  const isRead = () => new Promise((resolve) => setTimeout(resolve, 0));
+  timeline.subscribe(() => {});
+  return timeline;
+}
+
+/** Waits until a timeline has read the store. */
+const isRead = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+Deno.test("A timeline follows the newest messages even if one arrives while older ones are loaded", async () => {
+  const timeline = observedTimeline((_, saveLog) => saveLog(101));
   await isRead();
   assert.ok(timeline.value.isAtNewest);
   await timeline.loadOlder();
   await isRead();
   assert.ok(timeline.value.isAtNewest);
-  end();
+});
+
+Deno.test("A jump while older messages are loaded determines the window", async () => {
+  const timeline = observedTimeline((timeline) => timeline.jump("latest"));
+  await isRead();
+  const { items } = timeline.value;
+  assert.deepEqual(items.map((/** @type {any} */ item) => item.range), [[81, 100]]);
+  await timeline.loadOlder();
+  await isRead();
+  assert.deepEqual(timeline.value.items, items);
 });
 
 Deno.test("Requests get an error if the loop of the client can't run", async () => {

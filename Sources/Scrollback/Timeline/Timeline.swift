@@ -173,6 +173,8 @@ public final class Timeline: Sendable {
         let log = try await core.store.read { [id = conversation.id] in try $0.log(of: id) }
         guard let log else { return }
         state.withLock { state in
+            // A window that has moved in the meantime stays.
+            guard state.window == window else { return }
             state.window = window.extended(shown, direction, by: step, maximum: size * 2, in: log)
             state.shown = state.window.places(in: log, visible: nil, size: size)
             state.visible = nil

@@ -122,6 +122,24 @@ struct TimelineTests {
         await server.close()
     }
 
+    @Test("A jump while older messages are loaded determines the window")
+    func jumpWhileLoading() async throws {
+        let (server, _, _) = try await server(messages: 300)
+        let held = HeldTransport(requests: { $0.type == "history" })
+        let alice = try await server.client("alice", configure: held.use)
+        let observer = TimelineObserver(alice.conversation(group).timeline(window: 200))
+        try await observer.shows { $0.numbers == Array(101...300) }
+        held.hold()
+        async let loaded: Void = observer.timeline.loadOlder()
+        #expect(try await eventually { held.heldCount == 1 })
+        try await observer.timeline.jump(to: .id(server.messages(in: group)[149].id))
+        try await observer.shows { !$0.isAtNewest }
+        held.release()
+        try await loaded
+        try await observer.shows { $0.numbers.count == 200 && !$0.isAtNewest }
+        await server.close()
+    }
+
     @Test("A timeline at a message that only the server has shows the newest messages until it is online")
     func seeks() async throws {
         let (server, alice, _) = try await server(messages: 300)

@@ -199,7 +199,8 @@ export class Timeline extends LiveView {
     const page = await this.#conversation.history({ ...anchor, limit, signal });
     if (page.remoteError && page.messages.length === 0) throw page.remoteError;
     const { log } = await this.#load((conversation) => conversation);
-    if (!log) return;
+    // A moved window stays.
+    if (!log || this.#window !== window) return;
     this.#window = extendedWindow(window, shown, direction, step, this.#size * 2, log);
     this.#shown = shownRange(this.#window, log, null, this.#size);
     this.#visible = null;
