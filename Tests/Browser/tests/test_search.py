@@ -11,7 +11,7 @@ import pytest
 from harness.browser import Tab
 
 SEEDS = [int(os.environ["SCROLLBACK_SEED"])] if "SCROLLBACK_SEED" in os.environ else range(
-    int(os.environ.get("SCROLLBACK_BROWSER_SEEDS", "30"))
+    int(os.environ.get("SCROLLBACK_BROWSER_SEEDS", "200"))
 )
 STEPS = 30
 
