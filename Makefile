@@ -23,7 +23,7 @@ build: dependencies
 run: build ## Build and start a server with a demo community
 	$(SCROLLBACK) serve --demo --data $(DATA) --port $(PORT)
 
-test: dependencies ## Build and run all tests (about 40 minutes on two cores)
+test: dependencies ## Build and run all tests (about 50 minutes on two cores)
 	scripts/test.sh
 
 test-long: dependencies ## Run all tests with full counts, the attacks and the soak (more than two hours)
