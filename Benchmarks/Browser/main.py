@@ -131,7 +131,7 @@ class Benchmark:
             page.close()
         stored = self.options.conversations + 1
         self.figures.add(f"first list, {stored:,} conversations stored", "ms", chat, 200, bare)
-        self.figures.add("of this, until the last script arrived", "ms", scripts)
+        self.figures.add("until the last script arrived", "ms", scripts)
 
     def measure_scroll(self):
         page = self.chat()

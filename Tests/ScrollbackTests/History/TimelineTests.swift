@@ -104,14 +104,20 @@ struct TimelineTests {
         await server.close()
     }
 
-    @Test("A timeline follows the newest messages even if some arrive while older ones are loaded")
-    func newMessagesWhileLoading() async throws {
+    /// Returns Alice's timeline of the newest 200 of 300 messages, whose further requests of history are held.
+    private func timelineWithHeldRequests() async throws -> (TestServer, ChatClient, TimelineObserver, HeldTransport) {
         let (server, _, bob) = try await server(messages: 300)
         let held = HeldTransport(requests: { $0.type == "history" })
         let alice = try await server.client("alice", configure: held.use)
         let observer = TimelineObserver(alice.conversation(group).timeline(window: 200))
         try await observer.shows { $0.numbers == Array(101...300) }
         held.hold()
+        return (server, bob, observer, held)
+    }
+
+    @Test("A timeline follows the newest messages even if some arrive while older ones are loaded")
+    func newMessagesWhileLoading() async throws {
+        let (server, bob, observer, held) = try await timelineWithHeldRequests()
         async let loaded: Void = observer.timeline.loadOlder()
         #expect(try await eventually { held.heldCount == 1 })
         try await sendMessages(301...302, bob)
@@ -124,12 +130,7 @@ struct TimelineTests {
 
     @Test("A jump while older messages are loaded determines the window")
     func jumpWhileLoading() async throws {
-        let (server, _, _) = try await server(messages: 300)
-        let held = HeldTransport(requests: { $0.type == "history" })
-        let alice = try await server.client("alice", configure: held.use)
-        let observer = TimelineObserver(alice.conversation(group).timeline(window: 200))
-        try await observer.shows { $0.numbers == Array(101...300) }
-        held.hold()
+        let (server, _, observer, held) = try await timelineWithHeldRequests()
         async let loaded: Void = observer.timeline.loadOlder()
         #expect(try await eventually { held.heldCount == 1 })
         try await observer.timeline.jump(to: .id(server.messages(in: group)[149].id))
