@@ -51,6 +51,12 @@ class AdminPage:
     def button(self, name):
         return self.page.get_by_role("button", name=name, exact=True)
 
+    def enter(self, label, number):
+        """Replaces the number of a field. The driver of Firefox would add to it."""
+        field = self.page.get_by_label(label)
+        field.press("ControlOrMeta+a")
+        field.press_sequentially(str(number))
+
     def confirm(self, name, **fields):
         """Answers the question that the page asks, after changing its fields."""
         dialog = self.page.get_by_role("dialog")
