@@ -55,7 +55,9 @@ class BarePages:
 
     def copy(self, path, page):
         """Offers what a page shows at this moment, as HTML with the same style."""
-        style = page.evaluate("async () => await (await fetch('/chat/style.css')).text()")
+        style = page.evaluate(
+            "async () => await (await fetch(document.querySelector('[rel=stylesheet]').href)).text()"
+        )
         html = re.sub(r"<script.*?</script>|<link.*?>", "", page.content(), flags=re.DOTALL)
         self.pages[path] = html.replace("</head>", f"<style>{style}</style></head>")
 
