@@ -3,7 +3,7 @@ import { ChatClient } from "../sdk/scrollback.js";
 import { embeddedSession, isEmbedded, notifyParent, onParentMessage, ownSession } from "./session.js";
 import { element } from "./support/dom.js";
 import { applyTheme } from "./support/settings.js";
-import { errorText, locale, t } from "./support/text.js";
+import { errorText, locale, t, timeText } from "./support/text.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
@@ -19,12 +19,18 @@ async function openChat(session) {
   // The parts of the page load while the browser opens the store.
   const parts = partOf(import("./parts/app.js"));
   try {
-    const client = await ChatClient.open({ server, user, token, store, sharesPresence: true });
+    const opening = ChatClient.open({ server, user, token, store, sharesPresence: true });
+    // So does the format of times, which takes the browser tens of milliseconds to create.
+    timeText(new Date());
+    const client = await opening;
     const app = await parts;
     // Another page must not wait for this one to lead.
     if (!app) return await client.close();
     if (session.isEmbedded) connectToParent(client);
-    document.body.replaceChildren(new app.ChatApp(client, session));
+    const chat = new app.ChatApp(client, session);
+    // The browser draws the page once, with the list, unless the store is slow.
+    await Promise.race([chat.list.isReady, new Promise((resolve) => setTimeout(resolve, 200))]);
+    document.body.replaceChildren(chat);
   } catch (error) {
     await signIn(errorText(error));
   }

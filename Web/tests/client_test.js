@@ -60,6 +60,7 @@ Deno.test("An aborted wait for a message ends its observation", async () => {
   let observers = 0;
   const core = /** @type {any} */ ({
     store: { read: () => Promise.resolve({ state: "sending" }) },
+    viewed: () => {},
     observe: () => {
       observers += 1;
       return () => observers -= 1;
@@ -84,6 +85,7 @@ Deno.test("A wait for a message does not end with the failure before a retry", a
   const observers = new Set();
   const core = /** @type {any} */ ({
     store: { read: () => Promise.resolve(state) },
+    viewed: () => {},
     observe: (/** @type {unknown} */ _, /** @type {(ids: null) => void} */ changed) => {
       observers.add(changed);
       return () => observers.delete(changed);
@@ -143,6 +145,7 @@ function observedTimeline(whileLoading) {
     user: "alice",
     connections: 1,
     store,
+    viewed: () => {},
     observe: () => () => {},
     subscription: () => ({ value: { headAtEntry: 0 } }),
     readConversation: (/** @type {string} */ id, /** @type {any} */ body) =>
@@ -253,6 +256,7 @@ Deno.test("A list and a timeline without content are loaded when they were read 
   const core = /** @type {any} */ ({
     user: "alice",
     store: Object.assign(store, { newest: () => Promise.resolve([]) }),
+    viewed: () => {},
     observe: () => () => {},
     storageFailed: (/** @type {unknown} */ error) => {
       throw error;

@@ -63,7 +63,7 @@ async function until(condition) {
  */
 function test(name, body) {
   Deno.test(name, async () => {
-    const [{ fetch }, { importRemote }] = [globalThis, Core];
+    const [{ fetch }, { importRemote, viewTimeout }] = [globalThis, Core];
     const network = { isReachable: true };
     globalThis.fetch = () => network.isReachable ? Promise.resolve(new Response("ok")) : failed();
     try {
@@ -71,6 +71,7 @@ function test(name, body) {
     } finally {
       globalThis.fetch = fetch;
       Core.importRemote = importRemote;
+      Core.viewTimeout = viewTimeout;
     }
   });
 }
@@ -246,7 +247,7 @@ test("A client that is closed reports no clicks of notifications", async () => {
 test("Requests do not wait longer for modules whose loading stalls", async (network) => {
   network.isReachable = false;
   const { loadTimeout } = Core;
-  Core.loadTimeout = 50;
+  Core.loadTimeout = () => 50;
   const loop = new Loop();
   let load = () => {};
   const stalled = new Promise((resolve) => (load = () => resolve(loop.load())));
@@ -327,4 +328,24 @@ test("A client whose store the browser closed lets another tab lead", async () =
   assert.deepEqual(leading.connection.value, { state: "rejected", error: lost });
   await until(() => other.tabs.isLeader);
   await other.close();
+});
+
+test("The modules of the connection wait for the first view, but not longer than a moment", async () => {
+  const loop = new Loop();
+  const loads = new Loads(loop.load);
+  Core.viewTimeout = () => 3_600_000;
+  const core = client("views");
+  await until(() => core.tabs.isLeader);
+  const before = loads.attempts;
+  core.viewed();
+  await until(() => loop.core !== null);
+  await core.close();
+  assert.deepEqual([before, loads.attempts], [0, 1]);
+
+  Core.viewTimeout = () => 1;
+  const other = new Loop();
+  new Loads(other.load);
+  const quiet = client("no-views");
+  await until(() => other.core !== null);
+  await quiet.close();
 });

@@ -43,6 +43,7 @@ Deno.test("A timeline reads its messages again only if they changed", async () =
     user: "alice",
     connections: 1,
     store: { read: (/** @type {(transaction: unknown) => unknown} */ body) => body(transaction) },
+    viewed: () => {},
     observe: (/** @type {unknown} */ _, /** @type {typeof changed} */ observer) => (changed = observer),
     fetchProfiles: () => new Promise(() => {}),
     storageFailed: (/** @type {unknown} */ error) => {

@@ -1,11 +1,23 @@
 // @ts-check
 import { element } from "../support/dom.js";
-import { t } from "../support/text.js";
+import { lazy, t } from "../support/text.js";
 
 /** The number of background colours in the stylesheet. */
 const colors = 8;
 
-const segments = new Intl.Segmenter();
+const segments = lazy(() => new Intl.Segmenter());
+
+/**
+ * Returns the first letter of a name, with the characters that change it.
+ *
+ * @param {string} name
+ */
+function firstLetter(name) {
+  // It takes the browser many milliseconds to create the segmenter.
+  if (/^[ -~]([ -~]|$)/.test(name)) return name.charAt(0);
+  const [first] = segments().segment(name);
+  return first?.segment ?? "?";
+}
 
 /**
  * A coloured circle with the first letter of a name. The page loads no pictures of other servers, which would learn the
@@ -18,11 +30,10 @@ const segments = new Intl.Segmenter();
 export function avatar(id, name, isOnline = false) {
   let hash = 0;
   for (const character of id) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
-  const [first] = segments.segment(name.toLocaleUpperCase());
   return element(
     "span",
     { class: `avatar color-${hash % colors}` },
-    element("span", { "aria-hidden": "true" }, first?.segment ?? "?"),
+    element("span", { "aria-hidden": "true" }, firstLetter(name.toLocaleUpperCase())),
     isOnline && element("span", { class: "online", role: "img", "aria-label": t("online") }),
   );
 }

@@ -1,6 +1,6 @@
 // @ts-check
 import { ConversationID } from "../../sdk/scrollback.js";
-import { element, iconButton, renderRows } from "../support/dom.js";
+import { drawn, element, iconButton, renderRows } from "../support/dom.js";
 import { errorText, plain, plural, shortTimeText, summaryOf, t } from "../support/text.js";
 import { avatar } from "./avatar.js";
 
@@ -35,6 +35,8 @@ export class ConversationList extends HTMLElement {
     super();
     this.#app = app;
     this.#recents = app.client.recents();
+    /** Resolves when the newest conversations can be shown. */
+    this.isReady = this.#observe(firstLimit);
   }
 
   connectedCallback() {
@@ -55,7 +57,6 @@ export class ConversationList extends HTMLElement {
       this.#invitations,
       element("nav", { "aria-label": t("conversations"), scroll: () => this.#scrolled() }, this.#rows),
     );
-    this.#observe(firstLimit);
     app.client.presence.subscribe(() => this.#render());
     app.people.changes.subscribe(() => this.#render());
     app.client.connection.subscribe(({ state }) => {
@@ -93,20 +94,27 @@ export class ConversationList extends HTMLElement {
    * Shows the newest conversations as soon as they have been read: first a screen of them, and then all.
    *
    * @param {number} limit
+   * @returns {Promise<void>}
    */
   #observe(limit) {
-    const recents = this.#app.client.recents({ limit });
-    const end = recents.subscribe(({ isLoaded }) => {
-      if (!isLoaded) return;
-      if (recents !== this.#recents) {
-        this.#endRecents();
-        this.#endRecents = end;
-        this.#recents = recents;
-        // The first rows don't wait for the others.
-        if (limit < maximumLimit) this.#observe(maximumLimit);
-      }
-      this.#render();
-      this.#app.loadScreens();
+    return new Promise((resolve) => {
+      const recents = this.#app.client.recents({ limit });
+      const end = recents.subscribe(async ({ isLoaded }) => {
+        if (!isLoaded) return;
+        const isFirst = recents !== this.#recents;
+        if (isFirst) {
+          this.#endRecents();
+          this.#endRecents = end;
+          this.#recents = recents;
+        }
+        this.#render();
+        resolve();
+        if (!isFirst || limit === maximumLimit) return;
+        // The first rows don't wait for the others, and for the rest of the page.
+        await drawn();
+        this.#observe(maximumLimit);
+        this.#app.loadScreens();
+      });
     });
   }
 

@@ -153,3 +153,10 @@ export const iconButton = (name, label, click, properties = {}) =>
     { type: "button", class: "icon-button", "aria-label": label, title: label, click, ...properties },
     icon(name),
   );
+
+/** Waits until the browser has drawn the changes of the page. A hidden page is not drawn. */
+export const drawn = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 100);
+  });

@@ -11,7 +11,23 @@ export const locale = language === "zh" ? "zh-Hans" : navigator.language.startsW
 
 /** @type {Record<TextKey, string>} */
 const texts = language === "zh" ? (await import("../texts/zh.js")).zh : en;
-const plurals = new Intl.PluralRules(locale);
+
+/**
+ * Returns a function that creates a value at its first call. A format takes some milliseconds to create.
+ *
+ * @template Value
+ * @param {() => Value} create
+ */
+export function lazy(create) {
+  /** @type {Value | null} */
+  let value = null;
+  return () => (value ??= create());
+}
+
+/** @param {Intl.DateTimeFormatOptions} options */
+const dateFormat = (options) => lazy(() => new Intl.DateTimeFormat(locale, options));
+
+const plurals = lazy(() => new Intl.PluralRules(locale));
 
 /**
  * Returns a text of the page in its language.
@@ -34,7 +50,7 @@ export function t(key, values = {}) {
  * @param {TextKey} other
  * @param {number} count
  */
-export const plural = (one, other, count) => t(plurals.select(count) === "one" ? one : other, { count });
+export const plural = (one, other, count) => t(plurals().select(count) === "one" ? one : other, { count });
 
 /**
  * One line about a message, for a list or a quote.
@@ -61,16 +77,16 @@ export function summaryOf({ content }) {
 export const plain = (text) =>
   text.replace(/[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "").replace(/\s+/g, " ").trim();
 
-const timeFormat = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
-const weekdayFormat = new Intl.DateTimeFormat(locale, { weekday: "short" });
-const shortDateFormat = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
-const dayFormat = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const fullFormat = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium" });
+const timeFormat = dateFormat({ hour: "2-digit", minute: "2-digit" });
+const weekdayFormat = dateFormat({ weekday: "short" });
+const shortDateFormat = dateFormat({ day: "numeric", month: "short" });
+const dayFormat = dateFormat({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const fullFormat = dateFormat({ dateStyle: "full", timeStyle: "medium" });
 
 /** @param {Date} date */
-export const timeText = (date) => timeFormat.format(date);
+export const timeText = (date) => timeFormat().format(date);
 /** @param {Date} date */
-export const fullText = (date) => fullFormat.format(date);
+export const fullText = (date) => fullFormat().format(date);
 
 /**
  * The number of days between the local days of two dates.
@@ -98,7 +114,7 @@ export const isSameDay = (one, other) => daysBetween(one, other) === 0;
  */
 export function dayText(date) {
   const days = daysBetween(date, new Date());
-  return days === 0 ? t("today") : days === 1 ? t("yesterday") : dayFormat.format(date);
+  return days === 0 ? t("today") : days === 1 ? t("yesterday") : dayFormat().format(date);
 }
 
 /**
@@ -109,7 +125,7 @@ export function dayText(date) {
 export function shortTimeText(date) {
   const days = daysBetween(date, new Date());
   if (days <= 0) return timeText(date);
-  return days === 1 ? t("yesterday") : days < 7 ? weekdayFormat.format(date) : shortDateFormat.format(date);
+  return days === 1 ? t("yesterday") : days < 7 ? weekdayFormat().format(date) : shortDateFormat().format(date);
 }
 
 /** @param {number} bytes */

@@ -125,15 +125,27 @@ export class Core {
   #loop = Promise.resolve();
   /** The modules that only a connection needs, once they are loaded. @type {Remote | null} */
   #remote = null;
-  #loading = this.#load();
+  /** Resolves when the modules should load. */
+  #start = Promise.withResolvers();
+  #loading = this.#start.promise.then(() => this.#load());
   #loadBackoff = new Backoff(500, 5000);
   #options;
   /** Aborts when the client closes. */
   page = new AbortController();
 
-  static importRemote = () => import("./remote.js");
+  static importRemote() {
+    return import("./remote.js");
+  }
+
   /** The time in milliseconds for which requests wait for the modules. */
-  static loadTimeout = 20_000;
+  static loadTimeout() {
+    return 20_000;
+  }
+
+  /** The time in milliseconds for which the modules wait for the first view. */
+  static viewTimeout() {
+    return 100;
+  }
 
   /**
    * @param {Options} options
@@ -172,6 +184,8 @@ export class Core {
     });
     this.tabs.broadcast({ type: "stateWanted" });
     this.#watchPage();
+    const timer = setTimeout(() => this.viewed(), Core.viewTimeout());
+    this.page.signal.addEventListener("abort", () => clearTimeout(timer));
   }
 
   get #isClosed() {
@@ -248,8 +262,14 @@ export class Core {
     }
   }
 
+  /** Notes that a view has been read from the store, so that what only a connection needs can be loaded. */
+  viewed() {
+    this.#start.resolve(undefined);
+  }
+
   /**
-   * Returns the modules that only a connection needs. Every tab loads them as soon as it has opened its store.
+   * Returns the modules that only a connection needs. Every tab loads them soon after it has opened its store: after
+   * its first view, which would wait for them, or a moment later if it has none.
    *
    * @param {AbortSignal | undefined} [signal]
    * @returns {Promise<Remote>}
@@ -257,6 +277,7 @@ export class Core {
    */
   async remote(signal) {
     if (this.#remote) return this.#remote;
+    this.#start.resolve(undefined);
     let remote = await abortable(this.#loaded(), signal);
     if (remote instanceof ScrollbackError && !this.tabs.isLeader) {
       // The leading tab loads them again by itself.
@@ -274,7 +295,7 @@ export class Core {
   /** Waits until the modules are loaded, or for the error. */
   async #loaded() {
     const { signal } = this.page;
-    const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout)]);
+    const end = AbortSignal.any([signal, AbortSignal.timeout(Core.loadTimeout())]);
     return await abortable(this.#loading, end).catch((cause) => signal.aborted ? closed() : notLoaded(cause));
   }
 

@@ -60,6 +60,7 @@ export class LiveView extends Observable {
       this.#changes = new Set();
       try {
         this.set(await this.#read(changes));
+        this.#core.viewed();
       } catch (error) {
         if (error instanceof ScrollbackError && error.code === "closed") break;
         this.#core.storageFailed(error);

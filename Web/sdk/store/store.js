@@ -48,7 +48,10 @@ export class Store {
     const { database, isNew } = await Database.open(name, failed);
     const store = new Store(name, database);
     const loss = isNew ? readMarker(name) : null;
-    const known = await store.read((transaction) => getMeta(transaction, "device"), ["meta"]);
+    const [known, unsent] = await store.read(
+      (transaction) => Promise.all([getMeta(transaction, "device"), outboxCount(transaction)]),
+      ["meta", "outbox"],
+    );
     const device = known ?? await store.write(async (transaction) => {
       // Another tab may have created it in the meantime.
       const known = await getMeta(transaction, "device");
@@ -59,8 +62,8 @@ export class Store {
       setMeta(transaction, "server", server);
       return created;
     });
-    // The marker may be missing or out of date, if the page closed before it was written. The start need not wait.
-    store.read(outboxCount, ["outbox"]).then((unsent) => writeMarker(name, unsent), () => {});
+    // The marker may be missing or out of date, if the page closed before it was written.
+    writeMarker(name, unsent);
     return { store, device, loss };
   }
 
