@@ -7,7 +7,7 @@ PORT ?= 8080
 SCRATCH ?= .build
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
-.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check check-dependencies
+.PHONY: help dependencies bundle build run test test-long test-tsan fuzz coverage check check-dependencies
 .PHONY: check-sources check-model check-web format mutants bench bench-instructions clean
 
 help: ## Print this list
@@ -16,17 +16,20 @@ help: ## Print this list
 dependencies: ## Install missing system libraries
 	@scripts/install-dependencies.sh
 
-build: dependencies
+bundle: # Only if a source has changed
+	@scripts/bundle-web.py --if-stale
+
+build: dependencies bundle
 	@echo "Building. The first build takes several minutes."
 	swift build -c $(CONFIGURATION) --product scrollback
 
 run: build ## Build and start a server with a demo community
 	$(SCROLLBACK) serve --demo --data $(DATA) --port $(PORT)
 
-test: dependencies ## Build and run all tests (about 50 minutes on two cores)
+test: dependencies bundle ## Build and run all tests (about 50 minutes on two cores)
 	scripts/test.sh
 
-test-long: dependencies ## Run all tests with full counts, the attacks and the soak (more than two hours)
+test-long: dependencies bundle ## Run all tests with full counts, the attacks and the soak (more than two hours)
 	scripts/test-long.sh
 
 test-tsan: dependencies ## Run the tests of the engine and the SDK with the thread sanitizer
@@ -42,7 +45,7 @@ check: check-sources check-model check-web ## Run the checks of CI (-j3: at once
 
 # First, because two installations can't run at once.
 check-dependencies:
-	@scripts/install-dependencies.sh spin tsc:node-typescript
+	@scripts/install-dependencies.sh spin tsc:node-typescript esbuild
 
 check-sources: check-dependencies
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
@@ -61,6 +64,7 @@ check-model: check-dependencies
 check-web: check-dependencies
 	scripts/check-web.sh
 	scripts/web-declarations.sh --check
+	scripts/bundle-web.py --check
 
 format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift

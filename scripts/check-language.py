@@ -28,6 +28,7 @@ from collections import defaultdict
 
 LIMIT = 5.0
 WIDTH = 120
+GENERATED = ":(exclude)Web/bundle"
 VAGUE = re.compile(
     r"\b(told|tells|tell|hears|heard|whoever|nobody|somebody|anew|whom|meanwhile)\b", re.IGNORECASE
 )
@@ -208,7 +209,7 @@ def long_sentences(path, text):
 
 def tracked(root, paths):
     listing = subprocess.run(
-        ["git", "-C", root, "ls-files", "--", *paths], capture_output=True, text=True, check=True
+        ["git", "-C", root, "ls-files", "--", *paths, GENERATED], capture_output=True, text=True, check=True
     ).stdout
     return [p for p in listing.split("\n") if p]
 

@@ -1,7 +1,7 @@
 // The functions that the tests call in a page. They keep what a user of the page would see. The harness evaluates this
-// file in a function with the parameters `server` and `files`, where the SDK is, after `Web/tests/invariants.js`.
+// file in a function with the parameter `server`, after `Web/tests/invariants.js`.
 
-const sdk = await import(`${files}/sdk/scrollback.js`);
+const sdk = await import(`${server}/sdk/scrollback.js`);
 /** The user of this page. Earlier pages of the origin can have had other ones. */
 let owner;
 
@@ -21,6 +21,20 @@ async function stored(names) {
   return found;
 }
 
+/** Waits until the client has loaded the modules of the connection, which it imports by itself. */
+async function connectionLoaded() {
+  const address = await new Promise((resolve) => {
+    const observer = new PerformanceObserver((list) => {
+      const found = list.getEntries().find(({ name }) => /\/remote(-[0-9A-Z]{8})?\.js$/.test(name));
+      if (!found) return;
+      observer.disconnect();
+      resolve(found.name);
+    });
+    observer.observe({ type: "resource", buffered: true });
+  });
+  await import(address);
+}
+
 globalThis.test = {
   sdk,
   stored,
@@ -29,8 +43,8 @@ globalThis.test = {
   async open(user, token) {
     owner = user;
     test.client = await sdk.ChatClient.open({ server, user, token });
-    // The client imports the modules of the connection by itself. A test may cut the network at once.
-    await import(`${files}/sdk/client/remote.js`);
+    // A test may cut the network at once.
+    await connectionLoaded();
     test.client.connection.subscribe((state) => (test.connection = state));
     test.client.recents({ limit: 1000 }).subscribe((list) => (test.list = list));
     test.client.onEvent((event) => test.events.push(event.type));
@@ -101,7 +115,7 @@ globalThis.test = {
 
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */
   async violations() {
-    const { LogState } = await import(`${files}/sdk/sync/log-state.js`);
+    const { LogState } = await import("/source/sdk/sync/log-state.js");
     const { conversations, messages } = await stored(["conversations", "messages"]);
     return conversations.filter(({ log }) => log).flatMap(({ id, log }) => {
       const seqs = messages.filter(({ conversation }) => conversation === id).map(({ seq }) => seq);

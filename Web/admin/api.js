@@ -29,7 +29,9 @@ export class APIError extends Error {
  */
 export class AdminAPI extends EventTarget {
   /** How long a session lasts, in seconds. */
-  static lifetime = 3600;
+  static get lifetime() {
+    return 3600;
+  }
   /** @type {string | null} */
   #token = null;
   /** The administrator's user name. */

@@ -12,7 +12,9 @@
  * The element dispatches `statechange`, with the state of the connection and the number of unread messages in `detail`.
  */
 export class ScrollbackChat extends HTMLElement {
-  static observedAttributes = ["server"];
+  static get observedAttributes() {
+    return ["server"];
+  }
 
   /** @type {string | (() => string | Promise<string>)} */
   #token = "";

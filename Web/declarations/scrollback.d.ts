@@ -3458,7 +3458,7 @@ declare module "scrollback/sync/gap-fill" {
      */
     export class GapFill {
         /** The number of consecutive answers without progress after which requests stop. */
-        static maximumAttemptsWithoutProgress: number;
+        static get maximumAttemptsWithoutProgress(): number;
         /**
          * The request without an answer.
          *
@@ -4148,7 +4148,7 @@ declare module "scrollback/sync/read-state" {
      */
     export class ReadState {
         /** The maximum number of messages that are read for a recount. */
-        static countedMessages: number;
+        static get countedMessages(): number;
         /**
          * Returns a state without counts from the server; messages after `seq` count until the server answers.
          *
@@ -5579,13 +5579,13 @@ declare module "scrollback/sync/connection-lifecycle" {
      */
     export class ConnectionLifecycle {
         /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
-        static maximumMove: number;
+        static get maximumMove(): number;
         /**
          * The least time between two moves, in milliseconds.
          *
          * A load balancer can give the connection to a server that stops, too, or to the same one.
          */
-        static moveInterval: number;
+        static get moveInterval(): number;
         /** @param {UserID} user */
         constructor(user: UserID);
         /** @type {ConnectionPhase} */
@@ -5811,11 +5811,11 @@ declare module "scrollback/sync/outbox" {
      */
     export class Outbox {
         /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
-        static lifetime: number;
+        static get lifetime(): number;
         /** The minimum time in milliseconds between two repeated uploads of the same files. */
-        static minimumReuploadInterval: number;
+        static get minimumReuploadInterval(): number;
         /** The maximum number of items that upload at the same time. */
-        static maximumUploads: number;
+        static get maximumUploads(): number;
         /**
          * Creates an outbox from stored items.
          *
@@ -6004,7 +6004,7 @@ declare module "scrollback/sync/received-ids" {
      */
     export class ReceivedIDs {
         /** The time in milliseconds for which an ID is remembered. */
-        static retention: number;
+        static get retention(): number;
         /**
          * Returns whether the ID was not received before, and records it.
          *
@@ -6060,9 +6060,9 @@ declare module "scrollback/sync/typing" {
      */
     export class OwnTyping {
         /** The interval in milliseconds between notifications while typing continues. */
-        static interval: number;
+        static get interval(): number;
         /** The time in milliseconds after the last keystroke when typing ends. */
-        static timeout: number;
+        static get timeout(): number;
         /**
          * Records that the user typed.
          *
@@ -6102,9 +6102,9 @@ declare module "scrollback/sync/typing" {
     /** The users who are typing in each conversation. */
     export class TypingUsers {
         /** The time in milliseconds after which a user counts as no longer typing if no notification arrives. */
-        static lifetime: number;
+        static get lifetime(): number;
         /** The maximum number of users per conversation. */
-        static maximumUsers: number;
+        static get maximumUsers(): number;
         /**
          * Returns the users who are typing, in the order they started.
          *
@@ -6546,7 +6546,7 @@ declare module "scrollback/sync/delivery-reports" {
      */
     export class DeliveryReports {
         /** The minimum time between two requests, in milliseconds. */
-        static interval: number;
+        static get interval(): number;
         /**
          * Handles a new connection, after which everything that is due is reported.
          *
@@ -6751,11 +6751,11 @@ declare module "scrollback/sync/resume-state" {
      */
     export class ResumeState {
         /** The maximum number of conversations in a `sync` request. */
-        static batchSize: number;
+        static get batchSize(): number;
         /** The maximum number of concurrent `sync` requests. */
-        static batchesInFlight: number;
+        static get batchesInFlight(): number;
         /** The maximum number of held live events; beyond it, events are dropped, and another sync pass follows. */
-        static maximumHeldEvents: number;
+        static get maximumHeldEvents(): number;
         /**
          * Returns whether all missed messages of a conversation are stored, so that live events follow without a gap.
          *
@@ -7556,9 +7556,11 @@ declare module "scrollback/client/core" {
      * Every tab reads and writes the store. The tab that leads also runs the `Driver`, which alone uses the connection.
      */
     export class Core {
-        static importRemote: () => Promise<typeof import("scrollback/client/remote")>;
+        static importRemote(): Promise<typeof import("scrollback/client/remote")>;
         /** The time in milliseconds for which requests wait for the modules. */
-        static loadTimeout: number;
+        static loadTimeout(): number;
+        /** The time in milliseconds for which the modules wait for the first view. */
+        static viewTimeout(): number;
         /**
          * @param {Options} options
          */
@@ -7596,8 +7598,11 @@ declare module "scrollback/client/core" {
          * @param {ConnectionState} [state] The last state of the connection.
          */
         close(state?: ConnectionState | undefined): Promise<void>;
+        /** Notes that a view has been read from the store, so that what only a connection needs can be loaded. */
+        viewed(): void;
         /**
-         * Returns the modules that only a connection needs. Every tab loads them as soon as it has opened its store.
+         * Returns the modules that only a connection needs. Every tab loads them soon after it has opened its store: after its
+         * first view, which would wait for them, or a moment later if it has none.
          *
          * @param {AbortSignal | undefined} [signal]
          * @returns {Promise<Remote>}

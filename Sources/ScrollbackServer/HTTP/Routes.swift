@@ -130,12 +130,9 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
         }
     }
     for file in files {
-        for path in file.templates {
-            for method in WebFile.methods {
-                router.on(RouterPath(path), method: method) { request, context in
-                    let version = context.parameters.get("version")
-                    return file.response(to: request, version: version, embeddedBy: scope.allowedOrigins)
-                }
+        for method in WebFile.methods {
+            router.on(RouterPath(file.path), method: method) { request, _ in
+                file.response(to: request, embeddedBy: scope.allowedOrigins)
             }
         }
     }
@@ -221,7 +218,7 @@ private struct ProblemMiddleware: RouterMiddleware {
 
     /// Answers a request whose path is unknown, or whose path does not support the method.
     private func unknown(_ request: Request) -> Response {
-        let isFile = files.contains { $0.isOffered(at: request.uri.path) }
+        let isFile = files.contains { $0.path == request.uri.path }
         let allowed = isFile ? Set(WebFile.methods) : routes.methods(at: request.uri.path)
         guard !allowed.isEmpty else { return ChatError(.unknownOperation, "The path does not exist.").response }
         var response = ChatError(.methodNotAllowed, "The path does not support \(request.method).").response

@@ -7,64 +7,44 @@ import Hummingbird
 import NIOCore
 import ScrollbackModel
 
-/// A file of the folder `Web`, which is part of the program.
+/// A file that the server offers to browsers.
+///
+/// `scripts/bundle-web.py` makes the files from the folder `Web`.
 package struct WebFile: Sendable {
     /// All files, in the order of their paths.
-    package static let all: [WebFile] = sources.map { WebFile(path: $0.path, source: $0.bytes) }
-
-    /// The version of all files.
-    ///
-    /// The pages refer to paths with this version, so that browsers need not ask whether a file changed.
-    package static let version = digest(of: sources)
+    package static let all = UnsafeBufferPointer(start: embedded_web.files, count: embedded_web.count).map { file in
+        let bytes = UnsafeBufferPointer(start: file.content.bytes, count: file.content.count)
+        return WebFile(path: String(cString: file.path), bytes: Array(bytes))
+    }
 
     static let methods: [HTTPRequest.Method] = [.get, .head]
 
-    /// The path and the bytes of each file.
-    ///
-    /// The links of a page have no version.
-    private static let sources: [(path: String, bytes: [UInt8])] =
-        UnsafeBufferPointer(start: embedded_web.files, count: embedded_web.count).map { file in
-            let path = String(cString: file.path)
-            let source = UnsafeBufferPointer(start: file.content.bytes, count: file.content.count)
-            return (path, path.hasSuffix(".js") ? compacted(source) : Array(source))
-        }
-
     /// The path at which the server offers the file.
     package let path: String
-    /// The bytes that browsers get.
     package let bytes: [UInt8]
+    /// Whether the name contains a hash of the content.
+    ///
+    /// Browsers keep such a file. They ask each time whether another file changed.
+    package let hasHashInName: Bool
     private let compressed: [UInt8]
     private let hash: String
 
-    private init(path: String, source: [UInt8]) {
+    private init(path: String, bytes: [UInt8]) {
         self.path = path
-        bytes = Self.pages.contains(path) ? Self.addingVersion(toLinksOf: source) : source
+        self.bytes = bytes
+        hasHashInName = path.contains(/-[0-9A-Z]{8}\.(css|js)$/)
         compressed = Self.gzip(bytes)
-        hash = Self.digest(bytes)
-    }
-
-    /// Returns a digest of the paths and the bytes of files: 16 letters, digits, `-` and `_`.
-    package static func digest(of files: [(path: String, bytes: [UInt8])]) -> String {
-        digest(Array(files.map { "\(digest($0.bytes)) \($0.path)\n" }.joined().utf8))
-    }
-
-    private static func digest(_ bytes: [UInt8]) -> String {
-        Data(SHA256.hash(data: bytes)).prefix(12).base64URL
+        hash = Data(SHA256.hash(data: bytes)).prefix(12).base64URL
     }
 
     /// Returns the response to a request for the file.
     ///
-    /// If the path has the current version, browsers keep the file. Otherwise, they ask each time whether it changed. A
-    /// path can have another version because a page from before an update of the server loads further files.
-    ///
-    /// - Parameters:
-    ///   - version: The version in the path of the request. `nil` if the path has none.
-    ///   - origins: The origins whose pages may embed the chat page.
-    func response(to request: Request, version: String?, embeddedBy origins: AllowedOrigins) -> Response {
+    /// - Parameter origins: The origins whose pages may embed the chat page.
+    func response(to request: Request, embeddedBy origins: AllowedOrigins) -> Response {
         let isCompressed = Self.acceptsGzip(request.headers[.acceptEncoding])
         // A strong tag names one sequence of bytes, and so one encoding.
         let tag = EntityTag(isCompressed ? "\(hash)-gzip" : hash)
-        let cacheControl = version == Self.version ? "public, max-age=31536000, immutable" : "no-cache"
+        let cacheControl = hasHashInName ? "public, max-age=31536000, immutable" : "no-cache"
         var headers: HTTPFields = [.eTag: tag.text, .cacheControl: cacheControl, .vary: "Accept-Encoding"]
         if isPage { headers.append(contentsOf: pageFields(embeddedBy: origins)) }
         if tag.isListed(in: request.headers[.ifNoneMatch]) { return Response(status: .notModified, headers: headers) }
@@ -75,36 +55,10 @@ package struct WebFile: Sendable {
             body: .init(byteBuffer: ByteBuffer(bytes: isCompressed ? compressed : bytes)))
     }
 
+    private var isPage: Bool { path == "/" || path == "/admin" }
+
     /// Whether the file belongs to the admin page.
     package var isForAdministrators: Bool { path == "/admin" || path.hasPrefix("/admin/") }
-
-    // MARK: Paths
-
-    private static let pages: Set = ["/", "/admin"]
-
-    private var isPage: Bool { Self.pages.contains(path) }
-
-    /// The templates of the paths at which the server offers the file: without a version and with any version.
-    ///
-    /// Pages have no path with a version, because browsers must ask for them to find a new version.
-    var templates: [String] { isPage ? [path] : [path, "/v/{version}\(path)"] }
-
-    /// Whether the server offers the file at a path, which may have a version.
-    func isOffered(at other: String) -> Bool {
-        if other == path { return true }
-        guard !isPage, other.hasPrefix("/v/"), other.hasSuffix(path) else { return false }
-        let version = other.dropFirst("/v/".count).dropLast(path.count)
-        return !version.isEmpty && !version.contains("/")
-    }
-
-    /// Returns a page that refers to files of the current version.
-    ///
-    /// Links of the chat page are relative, because a proxy can offer it below another path. Those of the admin page
-    /// begin with a slash.
-    private static func addingVersion(toLinksOf page: [UInt8]) -> [UInt8] {
-        let text = String(decoding: page, as: UTF8.self)
-        return Array(text.replacing(/\b(href|src)="(\/?)/) { "\($0.1)=\"\($0.2)v/\(version)/" }.utf8)
-    }
 
     // MARK: Header fields
 
@@ -135,34 +89,6 @@ package struct WebFile: Sendable {
     }
 
     // MARK: Content
-
-    /// Returns a script without its indentation and without the lines that are comments, which are half of its size.
-    ///
-    /// These lines become empty, so that errors have the line numbers of the source. A comment after code stays.
-    /// A test of `Web/tests` checks that no text in a script has several lines, which this would change.
-    private static func compacted(_ script: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        let (newline, star, slash) = (UInt8(ascii: "\n"), UInt8(ascii: "*"), UInt8(ascii: "/"))
-        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") }
-        var (isInComment, isFirst) = (false, true)
-        var result: [UInt8] = []
-        result.reserveCapacity(script.count)
-        for line in script.split(separator: newline, omittingEmptySubsequences: false) {
-            if !isFirst { result.append(newline) }
-            isFirst = false
-            let text = line.drop(while: isSpace)
-            if !isInComment {
-                if text.starts(with: "//".utf8) { continue }
-                isInComment = text.starts(with: "/*".utf8)
-            }
-            if !isInComment {
-                result.append(contentsOf: text)
-            } else if let end = line.indices.dropLast().first(where: { line[$0] == star && line[$0 + 1] == slash }) {
-                isInComment = false
-                result.append(contentsOf: line[(end + 2)...].drop(while: isSpace))
-            }
-        }
-        return result
-    }
 
     /// Whether a client accepts gzip (RFC 9110 section 12.5.3).
     private static func acceptsGzip(_ field: String?) -> Bool {

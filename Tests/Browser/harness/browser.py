@@ -7,9 +7,10 @@ import re
 from harness.waiting import eventually
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
+SOURCES = FOLDER.parents[1] / "Web"
 # The check of logs that the tests of the state machines use, for page.js.
-INVARIANTS = (FOLDER.parents[1] / "Web/tests/invariants.js").read_text().replace("export function", "function") + "\n"
-# The folder Web, to test changed files without a build. By default the server's own files are tested.
+INVARIANTS = (SOURCES / "tests/invariants.js").read_text().replace("export function", "function") + "\n"
+# The folder Web or Web/bundle, to test changed files without a build. By default the server's own files are tested.
 WEB = os.environ.get("SCROLLBACK_WEB")
 NAME = os.environ.get("SCROLLBACK_BROWSER", "chromium")
 
@@ -33,6 +34,17 @@ POLICY = (
     "connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; "
     "require-trusted-types-for 'script'"
 )
+
+
+def part(name):
+    """A pattern of the address of a module that a page loads later. In the bundle, its name has a hash."""
+    return re.compile(rf"/{name}(-[0-9A-Z]{{8}})?\.js$")
+
+
+def serve_source(route):
+    """Serves the sources below `/source/`, for tests of modules that no app can import."""
+    path = SOURCES / route.request.url.split("/source/")[1]
+    route.fulfill(headers={"Content-Type": TYPES[path.suffix]}, body=path.read_text())
 
 
 def serve_from_folder(route):
@@ -71,8 +83,10 @@ class Profile:
             self.context.grant_permissions(["local-network-access"])
         if name == "firefox":
             self.context.add_init_script(LOG_TEXTS)
+        self.context.route("**/source/**", serve_source)
         if WEB:
-            self.context.route(re.compile(r"^https?://[^/]+/((admin|sdk|chat)(/.*)?(#.*)?)?$"), serve_from_folder)
+            pages = re.compile(r"^https?://[^/]+/((admin|chat|chunks|sdk)(/.*)?(#.*)?)?$")
+            self.context.route(pages, serve_from_folder)
 
     def close(self):
         self.context.close()
@@ -81,14 +95,10 @@ class Profile:
 class Tab:
     """A page with a client of one user."""
 
-    def __init__(self, profile, origin, user, token, server=None, version=""):
-        """Opens a page of `origin` with a client of `server`, by default of the same origin.
-
-        `version` precedes the paths of the SDK's files.
-        """
+    def __init__(self, profile, origin, user, token, server=None):
+        """Opens a page of `origin` with a client of `server`, by default of the same origin."""
         self.profile, self.origin, self.user, self.token = profile, origin, user, token
         self.server = server or origin
-        self.version = "" if WEB else version
         self.errors = []
         self.page = profile.context.new_page()
         profile.pages.append(self.page)
@@ -108,8 +118,8 @@ class Tab:
     def load(self):
         """Opens the page, or loads it again. Any response of the server is a page of its origin."""
         eventually("the page loads", self._goto)
-        script = "async ([server, files]) => {" + INVARIANTS + (FOLDER / "page.js").read_text() + "}"
-        self.page.evaluate(script, [self.server, self.server + self.version])
+        script = "async (server) => {" + INVARIANTS + (FOLDER / "page.js").read_text() + "}"
+        self.page.evaluate(script, self.server)
         self.page.evaluate("([user, token]) => test.open(user, token)", [self.user, self.token])
 
     def _goto(self):

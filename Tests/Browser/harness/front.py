@@ -10,11 +10,15 @@ import threading
 from harness.browser import POLICY, TYPES
 from harness.proxy import reset
 
+# The names of files in `Web/bundle` that have a hash of their content.
+HASHED = re.compile(r"-[0-9A-Z]{8}\.(css|js)$")
+
 
 class Front:
     """A proxy in front of a server.
 
-    The files of the pages come from `web`, or from the server if it is `None`. While `is_online` is false, all other
+    The files of the pages come from `web`, or from the server if it is `None`. `web` can be the folder `Web` or
+    `Web/bundle`. While `is_online` is false, all other
     requests fail. A page can then be loaded, but has no connection, as a page that the browser cached.
     """
 
@@ -74,9 +78,8 @@ class Front:
 
     def _file(self, path):
         """The path below `Web` of a file of the pages, or `None`."""
-        path = re.sub("^/v/[^/]+/", "/", path)  # The server's pages name files with a version.
         name = {"/": "chat/index.html", "/admin": "admin/index.html"}.get(path, path[1:])
-        is_file = name.startswith(("admin/", "chat/", "sdk/")) and pathlib.Path(name).suffix in TYPES
+        is_file = name.startswith(("admin/", "chat/", "chunks/", "sdk/")) and pathlib.Path(name).suffix in TYPES
         return name if is_file else None
 
     def _answer(self, name, head):
@@ -89,7 +92,7 @@ class Front:
         fields = [
             f"Date: {email.utils.formatdate(usegmt=True)}",
             f"ETag: {tag}",
-            "Cache-Control: no-cache",
+            f"Cache-Control: {'immutable, max-age=31536000' if HASHED.search(name) else 'no-cache'}",
             "Access-Control-Allow-Origin: *",
         ]
         if path.suffix == ".html":

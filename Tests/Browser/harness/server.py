@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import signal
 import socket
 import subprocess
@@ -132,11 +131,6 @@ class Server:
             if "newer" not in page:
                 return messages
             query = "limit=100&cursor=" + urllib.parse.quote(page["newer"])
-
-    def version(self):
-        """The start of paths whose files browsers keep, as the pages have them: /v/VERSION."""
-        with urllib.request.urlopen(self.url) as response:
-            return "/" + re.search(r'"(v/[^/]+)/', response.read().decode())[1]
 
     def wait_for_index(self, user, text):
         """Waits until a search finds all messages. The page shows what its first search finds."""

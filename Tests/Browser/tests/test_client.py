@@ -1,5 +1,6 @@
 """The SDK in a real browser, against the built server."""
 
+from harness.browser import part
 from harness.waiting import eventually
 
 CREW = "group:crew"
@@ -593,7 +594,7 @@ def test_the_connection_is_rejected_if_a_part_of_the_sdk_cannot_be_loaded(world)
     alice = world.tab("alice")
     alice.until("the conversation is stored", lambda: alice.unread(CREW) == 1)
     alice.run("() => test.client.close()")
-    alice.profile.context.route("**/sdk/client/uploads.js", lambda route: route.abort())
+    alice.profile.context.route(part("remote"), lambda route: route.abort())
     page = alice.profile.context.new_page()
     page.goto(alice.origin + "/healthz")
     found = page.evaluate(

@@ -40,7 +40,7 @@ def test_the_page_of_the_documentation_shows_a_chat_and_sends_once(browser, demo
     server, address = demo
     context = browser.new_context()
     if WEB:
-        context.route("**/sdk/**", serve_from_folder)
+        context.route(re.compile("/(chunks|sdk)/"), serve_from_folder)
     page = context.new_page()
     page.goto(address)
     lines = page.locator("#messages li")

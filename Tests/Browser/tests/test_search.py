@@ -21,14 +21,13 @@ class Device:
 
     def __init__(self, world, number, user):
         self.user, self.token = user, world.server.token(user)
-        self.version = world.server.version()
         self.profile, self.proxy = world.device(number)
         self.proxy.open_network()
         self.tabs = []
         self.open_tab(world)
 
     def open_tab(self, world):
-        self.tabs.append(Tab(self.profile, self.proxy.url, self.user, self.token, version=self.version))
+        self.tabs.append(Tab(self.profile, self.proxy.url, self.user, self.token))
         world.tabs.append(self.tabs[-1])
 
 

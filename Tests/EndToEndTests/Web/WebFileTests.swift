@@ -1,4 +1,5 @@
 import CZlib
+import Crypto
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
@@ -15,42 +16,34 @@ import Testing
         fixture = try ServerFixture.shared
     }
 
-    @Test func `The program contains every file of the SDK and the pages, and no other`() throws {
-        let folders = ["admin", "chat", "sdk"]
-        let names =
-            try folders.flatMap { folder in
-                try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: folder).path))
-                    .compactMap { $0 as? String }.filter { !$0.hasSuffix("_test.js") }
-                    .filter { Self.types[URL(filePath: $0).pathExtension] != nil }.map { "\(folder)/\($0)" }
-            } + [Self.declarations]
-        #expect(
-            Set(WebFile.all.map(\.path)) == Set(names.map(Self.path)) && WebFile.all.count == names.count,
-            "Run scripts/embed-web-files.py.")
-        for name in names {
-            let content = try Data(contentsOf: Self.folder.appending(path: name))
-            let file = try #require(WebFile.all.first { $0.path == Self.path(of: name) })
-            guard !name.hasSuffix(".js") else { continue }
-            let served = String(decoding: file.bytes, as: UTF8.self)
-            let source = name.hasSuffix(".html") ? served.replacing("v/\(WebFile.version)/", with: "") : served
-            #expect(Array(source.utf8) == Array(content), "\(name)")
+    @Test func `The files are made from the current sources`() throws {
+        let paths = try ["admin", "chat", "sdk"].flatMap { folder in
+            try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: folder).path))
+                .compactMap { $0 as? String }.filter { $0.contains(/\.(css|html|js)$/) && !$0.hasSuffix("_test.js") }
+                .map { "\(folder)/\($0)" }
         }
+        let lines = try paths.sorted().map { "\(try Self.digest(of: $0)) \($0)\n" }
+        let recorded = try String(contentsOf: Self.folder.appending(path: "bundle/sources.sha256"), encoding: .utf8)
+        #expect(recorded == Self.digest(Data(lines.joined().utf8)) + "\n", "Run scripts/bundle-web.py.")
     }
 
-    @Test func `Scripts are served without comments and indentation, and each line keeps its number`() throws {
-        for file in WebFile.all where file.path.hasSuffix(".js") {
-            let source = try String(contentsOf: Self.folder.appending(path: file.path), encoding: .utf8)
-            let served = String(decoding: file.bytes, as: UTF8.self)
-            let lines = zip(
-                source.split(separator: "\n", omittingEmptySubsequences: false),
-                served.split(separator: "\n", omittingEmptySubsequences: false))
-            #expect(served.count { $0 == "\n" } == source.count { $0 == "\n" }, "\(file.path)")
-            for (line, rest) in lines {
-                #expect(rest.isEmpty || line.hasSuffix(rest), "\(file.path): \(line)")
-                #expect(!rest.contains(/^( |\/\/|\/\*)/), "\(file.path): \(line)")
-            }
-            // What remains is the code: the source without its comments, which are never inside of a line.
-            let code = source.replacing(/(?m)^ *\/\/.*$/, with: "").replacing(/(?ms)^ *\/\*.*?\*\//, with: "")
-            #expect(served.filter { !$0.isWhitespace } == code.filter { !$0.isWhitespace }, "\(file.path)")
+    private static func digest(of path: String) throws -> String {
+        digest(try Data(contentsOf: folder.appending(path: path)))
+    }
+
+    private static func digest(_ data: Data) -> String {
+        SHA256.hash(data: data).map { String(format: "%02x", $0) }.joined()
+    }
+
+    @Test func `The program contains every file of the bundle, and no other`() throws {
+        let bundle = Self.folder.appending(path: "bundle")
+        let names = try #require(FileManager.default.enumerator(atPath: bundle.path)).compactMap { $0 as? String }
+            .filter { Self.types[URL(filePath: $0).pathExtension] != nil }.map { "bundle/\($0)" }
+        let all = names + ["admin/icon.svg", "chat/icon.svg", Self.declarations]
+        #expect(Set(WebFile.all.map(\.path)) == Set(all.map(Self.path)) && WebFile.all.count == all.count)
+        for name in all {
+            let file = try #require(WebFile.all.first { $0.path == Self.path(of: name) })
+            #expect(try Data(file.bytes) == Data(contentsOf: Self.folder.appending(path: name)), "\(name)")
         }
     }
 
@@ -61,33 +54,30 @@ import Testing
 
     private static let pages = ["/", "/admin"]
 
-    /// The path of a file that has the current version.
-    private static func versioned(_ path: String) -> String { "/v/\(WebFile.version)\(path)" }
-
     /// The types of the SDK.
     private static let declarations = "declarations/scrollback.d.ts"
 
     private static func path(of name: String) -> String {
         switch name {
         case declarations: "/sdk/scrollback.d.ts"
-        case "admin/index.html": "/admin"
-        case "chat/index.html": "/"
-        default: "/\(name)"
+        case "bundle/admin/index.html": "/admin"
+        case "bundle/chat/index.html": "/"
+        default: name.hasPrefix("bundle/") ? String(name.dropFirst("bundle".count)) : "/\(name)"
         }
     }
 
-    @Test func `The chat page has at most 150 KB in compressed form, with at most 100 KB of the SDK`() async throws {
-        let files = WebFile.all.filter { !$0.isForAdministrators && !$0.path.hasSuffix(".d.ts") }.map(\.path)
-        let sizeOfSDK = try await compressedSize(of: files.filter { $0.hasPrefix("/sdk/") })
-        let sizeOfPage = try await compressedSize(of: files.filter { !$0.hasPrefix("/sdk/") })
-        #expect(sizeOfPage + sizeOfSDK <= 150_000 && sizeOfSDK <= 100_000, "\(sizeOfPage) and \(sizeOfSDK) bytes")
+    @Test func `The SDK has at most 60 KB in compressed form, and 36 KB until it shows stored conversations`()
+        async throws
+    {
+        let first = try Self.files(loadedWith: Self.script, andLater: false)
+        let all = try Self.files(loadedWith: Self.script, andLater: true)
+        let (firstSize, size) = (try await compressedSize(of: first), try await compressedSize(of: all))
+        #expect(first.count < all.count && firstSize <= 36_000 && size <= 60_000, "\(firstSize) and \(size) bytes")
     }
 
-    @Test func `The modules that show stored conversations have at most 57 KB in compressed form`() async throws {
-        let modules = try Self.modules(loadedBefore: "/sdk/scrollback.js")
-        #expect(modules.contains("/sdk/store/database.js") && !modules.contains("/sdk/client/remote.js"))
-        let size = try await compressedSize(of: modules)
-        #expect(size <= 57_000, "\(size) bytes in \(modules.count) files")
+    @Test func `The chat page has at most 100 KB in compressed form, with the SDK`() async throws {
+        let size = try await compressedSize(of: try Self.files(loadedWith: "/", andLater: true))
+        #expect(size <= 100_000, "\(size) bytes")
     }
 
     private func compressedSize(of paths: some Sequence<String>) async throws -> Int {
@@ -98,20 +88,24 @@ import Testing
         return size
     }
 
-    /// The modules that a browser loads before it runs a module: those that it imports, those that they import, and
-    /// itself. A call of `import()` loads a module later.
-    private static func modules(loadedBefore path: String) throws -> Set<String> {
-        var modules: Set<String> = []
+    /// The files that a browser loads with a file: those that it links to or imports, those that they import, and
+    /// itself.
+    ///
+    /// - Parameter later: Whether to include what a call of `import()` loads.
+    private static func files(loadedWith path: String, andLater later: Bool) throws -> Set<String> {
+        var files: Set<String> = []
         var rest = [path]
         while let path = rest.popLast() {
-            guard modules.insert(path).inserted else { continue }
+            guard files.insert(path).inserted else { continue }
             let file = try #require(WebFile.all.first { $0.path == path }, "\(path) is not served.")
             let base = try #require(URL(string: "http://localhost\(path)"))
-            for match in String(decoding: file.bytes, as: UTF8.self).matches(of: /\bfrom "(\..*)";\n/) {
-                rest.append(try #require(URL(string: String(match.1), relativeTo: base)).absoluteURL.path)
-            }
+            let text = String(decoding: file.bytes, as: UTF8.self)
+            let link = path.hasSuffix(".js") ? /\b(?:from|import)"(\.[^"]+)"/ : /\b(?:href|src)="([^"]+)"/
+            var links = text.matches(of: link).map { String($0.1) }
+            if later { links += text.matches(of: /\bimport\("(\.[^"]+)"\)/).map { String($0.1) } }
+            for link in links { rest.append(try #require(URL(string: link, relativeTo: base)).absoluteURL.path) }
         }
-        return modules
+        return files
     }
 
     @Test func `Every file is served with its media type and without a token`() async throws {
@@ -123,69 +117,39 @@ import Testing
             #expect(answer.status == 200 && answer.bytes == file.bytes, "\(file.path)")
             #expect(answer.headers["content-type"] == Self.types[type.isEmpty ? "html" : type], "\(file.path)")
             #expect(answer.headers["x-content-type-options"] == "nosniff")
-            #expect(answer.headers["cache-control"] == "no-cache")
             #expect(answer.headers["content-encoding"] == nil)
         }
     }
 
-    @Test func `Files of the current version are immutable, and files of another version can change`() async throws {
-        var api = fixture.alice
-        api.token = nil
-        for file in WebFile.all where !Self.pages.contains(file.path) {
-            let current = try await api.call("GET", Self.versioned(file.path))
-            let other = try await api.call("GET", "/v/another\(file.path)")
-            let plain = try await api.call("GET", file.path)
-            #expect(current.headers["cache-control"] == "public, max-age=31536000, immutable", "\(file.path)")
-            #expect(other.headers["cache-control"] == "no-cache" && plain.headers["cache-control"] == "no-cache")
-            for answer in [current, other] {
-                #expect(answer.status == 200 && answer.bytes == plain.bytes, "\(file.path)")
-                for name in ["content-type", "etag", "vary", "x-content-type-options"] {
-                    #expect(answer.headers[name] == plain.headers[name], "\(file.path): \(name)")
-                }
-            }
+    /// The paths that do not change, because browsers, apps and service workers know them.
+    private static let fixed =
+        pages + [
+            "/admin/icon.svg", "/chat/embed.js", "/chat/icon.svg", "/sdk/push-worker.js", script,
+            "/sdk/scrollback.d.ts",
+        ]
+
+    @Test func `Browsers keep the files that have a hash in their names, and ask for all others`() async throws {
+        for file in WebFile.all {
+            let control = try await fixture.alice.call("GET", file.path).headers["cache-control"]
+            let isFixed = Self.fixed.contains(file.path)
+            #expect(control == (isFixed ? "no-cache" : "public, max-age=31536000, immutable"), "\(file.path)")
+            #expect(file.hasHashInName != isFixed)
         }
     }
 
-    @Test func `A browser that has a file of another version gets 304 unless the file changed`() async throws {
-        let path = "/v/another\(Self.script)"
-        let tag = try #require(try await fixture.alice.call("GET", path).headers["etag"])
-        let known = try await fixture.alice.call("GET", path, headers: ["If-None-Match": tag])
-        #expect(known.status == 304 && known.headers["cache-control"] == "no-cache", "\(known)")
-        let changed = try await fixture.alice.call("GET", path, headers: ["If-None-Match": #""x""#])
-        #expect(changed.status == 200, "\(changed)")
+    @Test(arguments: pages) func `A page loads all of its files`(_ page: String) throws {
+        let loaded = try Self.files(loadedWith: page, andLater: true)
+        // `embed.js` and `push-worker.js` are for other pages, and the declarations are for compilers.
+        let other = Set(["/chat/embed.js", "/sdk/push-worker.js", Self.script, "/sdk/scrollback.d.ts"])
+        let all = WebFile.all.filter { $0.isForAdministrators == (page == "/admin") }.map(\.path)
+        #expect(loaded == Set(all).subtracting(other))
     }
 
-    @Test(arguments: pages) func `A page loads its files, and what they import, only from the current version`(
-        _ page: String
-    ) async throws {
-        let folder = Self.versioned("/")
-        var loaded: Set<String> = []
-        var rest = [page]
-        while let path = rest.popLast() {
-            guard loaded.insert(path).inserted else { continue }
-            let answer = try await fixture.alice.call("GET", path)
-            #expect(answer.status == 200 && (path == page || path.hasPrefix(folder)), "\(path)")
-            let base = try #require(URL(string: "http://localhost\(path)"))
-            for match in answer.text.matches(of: /(?:\b(?:from |import |import\()| (?:href|src)=|\burl\()"([^"]+)"/) {
-                rest.append(try #require(URL(string: String(match.1), relativeTo: base)).absoluteURL.path)
-            }
-        }
-        // These are all files of the page, except for one that only has types.
-        let own = WebFile.all.map(\.path).filter { $0.hasPrefix(page == "/" ? "/chat/" : "/admin/") }
-            .filter { $0 != "/admin/types.js" }
-        #expect(Set(own.map(Self.versioned)).isSubset(of: loaded))
-        #expect(loaded.contains(Self.versioned("/sdk/client/remote.js")) == (page == "/"))
-    }
-
-    @Test func `Each change of a path or of a file results in another version`() {
-        let files: [(path: String, bytes: [UInt8])] = [("/a.js", [1, 2]), ("/b.js", [3])]
-        var versions: Set = [WebFile.digest(of: files)]
-        versions.insert(WebFile.digest(of: [("/a.js", [1, 2]), ("/b.js", [4])]))
-        versions.insert(WebFile.digest(of: [("/a.js", [1]), ("/b.js", [2, 3])]))
-        versions.insert(WebFile.digest(of: [("/a.js", [1, 2]), ("/c.js", [3])]))
-        versions.insert(WebFile.digest(of: [("/a.js", [1, 2])]))
-        #expect(versions.count == 5 && versions.allSatisfy { $0.contains(/^[A-Za-z0-9_-]{16}$/) }, "\(versions)")
-        #expect(WebFile.digest(of: files) == WebFile.digest(of: files))
+    @Test func `A page names each module that its script imports, so that browsers load all of them at once`() throws {
+        let page = try #require(WebFile.all.first { $0.path == "/" })
+        let named = String(decoding: page.bytes, as: UTF8.self).matches(of: /(?:src|href)="([^"]+\.js)"/)
+        let loaded = try Self.files(loadedWith: "/", andLater: false).filter { $0.hasSuffix(".js") }
+        #expect(loaded == Set(named.map { "/\($0.1)" }) && loaded.contains { $0.contains("/app-") })
     }
 
     @Test func `The chat page runs only scripts of the server, and only allowed origins can embed it`() async throws {
@@ -263,14 +227,8 @@ import Testing
         #expect(head.status == 200 && head.bytes.isEmpty && head.headers["etag"] != nil, "\(head)")
         let put = try await fixture.alice.call("PUT", Self.script)
         #expect(put.status == 405 && put.headers["allow"] == "GET, HEAD", "\(put)")
-        for path in [Self.versioned(Self.script), "/v/another\(Self.script)"] {
-            #expect(try await fixture.alice.call("HEAD", path).status == 200, "\(path)")
-            let put = try await fixture.alice.call("PUT", path)
-            #expect(put.status == 405 && put.headers["allow"] == "GET, HEAD", "\(put)")
-        }
         let unknown = ["/sdk", "/sdk/", "/sdk/nothing.js", "/sdk/../openapi.json", "/sdk/%2e%2e/openapi.json"]
-        let pages = ["/", "/admin", "/chat/demo.json", "/sdk/nothing.js", "/another\(Self.script)"]
-        for path in unknown + pages.map(Self.versioned) + ["/v", "/v/", "/v\(Self.script)"] {
+        for path in unknown + ["/chunks", "/chunks/remote.js", "/chunks/remote-AAAAAAAA.js", "/sdk/client/remote.js"] {
             #expect(try await fixture.alice.call("PUT", path).status == 404, "\(path)")
             #expect(try await fixture.alice.call("GET", path).status == 404, "\(path)")
         }

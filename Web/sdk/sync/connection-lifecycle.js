@@ -82,13 +82,17 @@ export class ConnectionLifecycle {
   #lastMove = -Infinity;
 
   /** How long the phase stays published as online while the client moves to another server, in milliseconds. */
-  static maximumMove = 1000;
+  static get maximumMove() {
+    return 1000;
+  }
   /**
    * The least time between two moves, in milliseconds.
    *
    * A load balancer can give the connection to a server that stops, too, or to the same one.
    */
-  static moveInterval = 1000;
+  static get moveInterval() {
+    return 1000;
+  }
 
   /** @type {ConnectionPhase} */
   phase = { type: "idle" };

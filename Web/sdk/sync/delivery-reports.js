@@ -17,7 +17,9 @@
  */
 export class DeliveryReports {
   /** The minimum time between two requests, in milliseconds. */
-  static interval = 1000;
+  static get interval() {
+    return 1000;
+  }
 
   #isConnected = false;
   #isNeeded = false;

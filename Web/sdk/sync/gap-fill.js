@@ -39,7 +39,9 @@ const isSameRequest = (a, b) =>
  */
 export class GapFill {
   /** The number of consecutive answers without progress after which requests stop. */
-  static maximumAttemptsWithoutProgress = 2;
+  static get maximumAttemptsWithoutProgress() {
+    return 2;
+  }
 
   #backoff = new Backoff();
   /** @type {number | null} */

@@ -76,11 +76,17 @@ const queued = Object.freeze({ type: "queued" });
  */
 export class Outbox {
   /** The time in milliseconds for which the server remembers an ID, and for which sending it again is safe. */
-  static lifetime = 180 * 24 * 60 * 60 * 1000;
+  static get lifetime() {
+    return 180 * 24 * 60 * 60 * 1000;
+  }
   /** The minimum time in milliseconds between two repeated uploads of the same files. */
-  static minimumReuploadInterval = 60 * 60 * 1000;
+  static get minimumReuploadInterval() {
+    return 60 * 60 * 1000;
+  }
   /** The maximum number of items that upload at the same time. */
-  static maximumUploads = 3;
+  static get maximumUploads() {
+    return 3;
+  }
 
   /**
    * The items of each conversation, in ascending order of their ordinals.

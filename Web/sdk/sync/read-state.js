@@ -63,7 +63,9 @@
  */
 export class ReadState {
   /** The maximum number of messages that are read for a recount. */
-  static countedMessages = 1000;
+  static get countedMessages() {
+    return 1000;
+  }
 
   /** @param {StoredReadState} stored */
   constructor(stored) {

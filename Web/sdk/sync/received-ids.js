@@ -9,7 +9,9 @@
  */
 export class ReceivedIDs {
   /** The time in milliseconds for which an ID is remembered. */
-  static retention = 600_000;
+  static get retention() {
+    return 600_000;
+  }
 
   /**
    * The times at which IDs were received, in the order of their arrival.

@@ -47,11 +47,17 @@ import { Backoff } from "./backoff.js";
  */
 export class ResumeState {
   /** The maximum number of conversations in a `sync` request. */
-  static batchSize = 20;
+  static get batchSize() {
+    return 20;
+  }
   /** The maximum number of concurrent `sync` requests. */
-  static batchesInFlight = 2;
+  static get batchesInFlight() {
+    return 2;
+  }
   /** The maximum number of held live events; beyond it, events are dropped, and another sync pass follows. */
-  static maximumHeldEvents = 10_000;
+  static get maximumHeldEvents() {
+    return 10_000;
+  }
 
   /** A number that is never reset, so that each answer matches one request. */
   #lastNumber = 0;

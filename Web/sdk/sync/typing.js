@@ -11,9 +11,13 @@ import { ConversationID } from "../model/conversation-id.js";
  */
 export class OwnTyping {
   /** The interval in milliseconds between notifications while typing continues. */
-  static interval = 3000;
+  static get interval() {
+    return 3000;
+  }
   /** The time in milliseconds after the last keystroke when typing ends. */
-  static timeout = 5000;
+  static get timeout() {
+    return 5000;
+  }
 
   /** @type {Map<ConversationID, { notifiedAt: number, typedAt: number }>} */
   #entries = new Map();
@@ -81,9 +85,13 @@ export class OwnTyping {
 /** The users who are typing in each conversation. */
 export class TypingUsers {
   /** The time in milliseconds after which a user counts as no longer typing if no notification arrives. */
-  static lifetime = 6000;
+  static get lifetime() {
+    return 6000;
+  }
   /** The maximum number of users per conversation. */
-  static maximumUsers = 50;
+  static get maximumUsers() {
+    return 50;
+  }
 
   /**
    * The users of each conversation, in the order they started, with the times of their timeouts.

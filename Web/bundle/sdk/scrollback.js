@@ -1,0 +1,1 @@
+import{a as g,b as h,c as i,d as j,e as k}from"../chunks/chunk-PUGNIQMQ.js";import{Ga as f,R as d,b as a,h as b,p as c,xa as e}from"../chunks/chunk-4WYEPKE6.js";export{k as ChatClient,j as Conversation,b as ConversationID,d as Message,c as MessageContent,e as Observable,f as Push,a as ScrollbackError,g as SendHandle,h as Threads,i as Timeline};
