@@ -1,5 +1,5 @@
 // The functions that the tests call in a page. They keep what a user of the page would see. The harness evaluates this
-// file in a function with the parameter `server`, after `Web/tests/invariants.js`.
+// file in a function with the parameters `server` and `sources`, two addresses, after `Web/tests/invariants.js`.
 
 const sdk = await import(`${server}/sdk/scrollback.js`);
 /** The user of this page. Earlier pages of the origin can have had other ones. */
@@ -115,7 +115,7 @@ globalThis.test = {
 
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */
   async violations() {
-    const { LogState } = await import("/source/sdk/sync/log-state.js");
+    const { LogState } = await import(`${sources}/sdk/sync/log-state.js`);
     const { conversations, messages } = await stored(["conversations", "messages"]);
     return conversations.filter(({ log }) => log).flatMap(({ id, log }) => {
       const seqs = messages.filter(({ conversation }) => conversation === id).map(({ seq }) => seq);

@@ -207,6 +207,32 @@ test("A tab that leads after the client was disconnected does not connect", asyn
   await other.close();
 });
 
+test("The leader learns of a tab that ends, also if it did not announce it", async () => {
+  const [first, second] = [new Loop(), new Loop()];
+  new Loads(first.load, second.load);
+  const [leading, other] = [client("ended"), client("ended")];
+  await until(() => first.core === leading && leading.connection.value.state === "online");
+  await until(() => other.connection.value.state === "online");
+  // As in a crash, the client itself announces nothing.
+  other.tabs.close();
+  await until(() => first.inputs.includes("tabEnded"));
+  await leading.close();
+  await other.close();
+});
+
+test("A new leader learns of the tabs that end", async () => {
+  const [first, second] = [new Loop(), new Loop()];
+  new Loads(first.load, second.load);
+  const [leading, next, third] = [client("follows"), client("follows"), client("follows")];
+  await until(() => first.core === leading && leading.connection.value.state === "online");
+  await leading.close();
+  await until(() => second.core === next);
+  third.tabs.close();
+  await until(() => second.inputs.includes("tabEnded"));
+  await next.close();
+  await third.close();
+});
+
 test("A watch of presence ends for the users whom the tab does not watch once more", async () => {
   new Loads(() => new Promise(() => {}));
   const core = client("presence");

@@ -37,6 +37,29 @@ Deno.test("A refused change is deleted when it is too old to be sent again", asy
   assert.deepEqual(left, rows.map(([id]) => id).filter((id) => id !== "old pin" && id !== "old name"));
 });
 
+Deno.test("What a crashed tab stored without a notice is sent, and what it used ends", async () => {
+  const store = /** @type {any} */ (new MemoryStore());
+  const mailbox = new Mailbox();
+  const core = { user: "alice", store, mailbox, setCurrent: () => {}, setPresence: () => {}, setConnection: () => {} };
+  const driver = new Driver(/** @type {any} */ (core), new Outbox([], standardPace));
+  /** @type {string[]} */
+  const done = [];
+  driver.outbox.requeue = ({ id }) => Promise.resolve(void done.push(`sent ${id}`));
+  driver.live.subscribe("crashed", "room:lobby", true);
+  driver.live.subscribe("open", "room:deck", true);
+  driver.live.watch("crashed", ["bob"], true);
+  const submission = { id: "m", content: MessageContent.text("hi"), attributes: {} };
+  const send = /** @type {const} */ ({ type: "send", submission });
+  for (const id of ["m", "n"]) {
+    await insertIntoOutbox(store, { id, conversation: "group:crew", request: send, now: Date.now() });
+  }
+  const loop = driver.run();
+  mailbox.post({ type: "tabEnded", tab: "crashed" });
+  mailbox.post({ type: "close" });
+  await loop;
+  assert.deepEqual([done, driver.live.subscribed], [["sent m", "sent n"], ["room:deck"]]);
+});
+
 Deno.test("A client connects again although its clock does not reach the time", async () => {
   const states = /** @type {string[]} */ ([]);
   let attempts = 0;

@@ -1,5 +1,6 @@
 """Pages of a real browser that use the SDK."""
 
+import functools
 import os
 import pathlib
 import re
@@ -41,13 +42,18 @@ def part(name):
     return re.compile(rf"/{name}(-[0-9A-Z]{{8}})?\.js$")
 
 
-def serve_source(route):
-    """Serves the sources below `/source/`, for tests of modules that no app can import."""
-    path = SOURCES / route.request.url.split("/source/")[1]
-    route.fulfill(headers={"Content-Type": TYPES[path.suffix]}, body=path.read_text())
+@functools.cache
+def source_url():
+    """The address of a server of the sources, for tests of modules that no app can import."""
+    # It imports this module.
+    from harness.front import Front
+
+    return Front(None, SOURCES).url
 
 
 def serve_from_folder(route):
+    if route.request.url.startswith(source_url()):
+        return route.continue_()
     path = pathlib.Path(WEB) / (route.request.url.split("/", 3)[3].split("#")[0] or "chat/index.html")
     if path.is_dir():
         path /= "index.html"
@@ -83,7 +89,6 @@ class Profile:
             self.context.grant_permissions(["local-network-access"])
         if name == "firefox":
             self.context.add_init_script(LOG_TEXTS)
-        self.context.route("**/source/**", serve_source)
         if WEB:
             pages = re.compile(r"^https?://[^/]+/((admin|chat|chunks|sdk)(/.*)?(#.*)?)?$")
             self.context.route(pages, serve_from_folder)
@@ -118,8 +123,8 @@ class Tab:
     def load(self):
         """Opens the page, or loads it again. Any response of the server is a page of its origin."""
         eventually("the page loads", self._goto)
-        script = "async (server) => {" + INVARIANTS + (FOLDER / "page.js").read_text() + "}"
-        self.page.evaluate(script, self.server)
+        script = "async ([server, sources]) => {" + INVARIANTS + (FOLDER / "page.js").read_text() + "}"
+        self.page.evaluate(script, [self.server, source_url()])
         self.page.evaluate("([user, token]) => test.open(user, token)", [self.user, self.token])
 
     def _goto(self):

@@ -577,6 +577,21 @@ def test_signing_out_in_one_tab_closes_the_client_of_another_and_lets_the_user_s
     assert stored_texts(world) == ["signed in again"]
 
 
+def test_a_message_of_a_tab_that_crashed_after_storing_it_is_sent(world):
+    crew(world)
+    first = world.tab("alice")
+    first.online()
+    second = world.tab("alice", first.profile)
+    second.online()
+    # The tab stores the message, and crashes before it tells the leading tab.
+    second.run("() => { BroadcastChannel.prototype.postMessage = () => {}; }")
+    second.send(CREW, "stored")
+    assert stored_texts(world) == []
+    second.close()
+    first.until("the message is sent", lambda: first.unsent() == 0)
+    assert stored_texts(world) == ["stored"]
+
+
 def test_no_token_and_no_text_is_in_the_storage_of_the_marker(world):
     crew(world)
     alice = world.tab("alice")

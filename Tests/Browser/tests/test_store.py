@@ -2,11 +2,13 @@
 
 import pytest
 
+from harness.browser import source_url
+
 SETUP = """
     const modules = ["store/store", "store/log", "store/records", "store/history", "model/message",
         "model/message-content", "model/seq-range-set"];
     const [{ Store }, { apply }, records, history, { Message }, { MessageContent }, { SeqRangeSet }] =
-        await Promise.all(modules.map((name) => import(`/source/sdk/${name}.js`)));
+        await Promise.all(modules.map((name) => import(`${sources}/sdk/${name}.js`)));
     const { store } = await Store.open({ user: "alice", server: "test:" + crypto.randomUUID() }, () => {});
     const id = "group:crew";
     const head = (head, rev = 0) => ({ epoch: "1", view: 0, head, firstSeq: 1, countedIndex: head, rev });
@@ -29,7 +31,7 @@ SETUP = """
 @pytest.fixture
 def run(world):
     tab = world.tab("alice")
-    return lambda script: tab.run("async () => {" + SETUP + script + "}")
+    return lambda script: tab.run("async ([sources]) => {" + SETUP + script + "}", source_url())
 
 
 def test_a_row_with_an_older_revision_never_replaces_a_newer_one(run):
@@ -111,8 +113,8 @@ def test_users_and_servers_have_stores_of_their_own(run):
 
 def test_the_outbox_keeps_its_order_and_its_state(run):
     assert run("""
-        const outbox = await import("/source/sdk/store/outbox.js");
-        const { ScrollbackError } = await import("/source/sdk/model/errors.js");
+        const outbox = await import(`${sources}/sdk/store/outbox.js`);
+        const { ScrollbackError } = await import(`${sources}/sdk/model/errors.js`);
         const send = (id, text) => ({ id, conversation: "group:crew", now: 1000,
             request: { type: "send", submission: { id, content: MessageContent.text(text), attributes: {} } } });
         await store.write(async (transaction) => {

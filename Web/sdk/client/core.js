@@ -179,6 +179,7 @@ export class Core {
     this.tabs = new Tabs(Store.nameOf(ownerOf(options)), {
       lead: () => this.#lead(),
       leaderChanged: () => this.#leaderChanged(),
+      tabEnded: (tab) => this.mailbox.post({ type: "tabEnded", tab }),
       answer: (call) => this.#answer(call),
       receive: (news) => this.#receive(news),
     });

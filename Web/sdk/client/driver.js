@@ -60,6 +60,7 @@ import { Connection } from "./transport.js";
  *   | {type: "behind", position: LogPosition}
  *   | {type: "storeHeads", heads: readonly ConversationHead[], cursor: string, generation: number}
  *   | {type: "recheck"}
+ *   | {type: "tabEnded", tab: string}
  *   | {type: "visible", tab: string, isVisible: boolean}
  *   | {type: "subscribe", tab: string, id: string, isOn: boolean}
  *   | {type: "typing", id: string, isTyping: boolean}
@@ -251,10 +252,10 @@ export class Driver {
         return;
       case "recheck":
         return await this.sync.restart();
+      case "tabEnded":
+        return await this.#tabEnded(input.tab);
       case "visible":
-        if (input.isVisible) this.#visibleTabs.add(input.tab);
-        else this.#visibleTabs.delete(input.tab);
-        return await this.perform(this.lifecycle.setActive(this.#visibleTabs.size > 0, this.now));
+        return await this.#setVisible(input.tab, input.isVisible);
       case "subscribe":
         return this.live.subscribe(input.tab, input.id, input.isOn);
       case "typing":
@@ -262,6 +263,32 @@ export class Driver {
       case "watch":
         return this.live.watch(input.tab, input.users, input.isOn);
     }
+  }
+
+  /**
+   * @param {string} tab
+   * @param {boolean} isVisible
+   */
+  async #setVisible(tab, isVisible) {
+    if (isVisible) this.#visibleTabs.add(tab);
+    else this.#visibleTabs.delete(tab);
+    await this.perform(this.lifecycle.setActive(this.#visibleTabs.size > 0, this.now));
+  }
+
+  /**
+   * Does what a tab that crashed did not ask for: it may have stored a change without a notice, and its subscriptions
+   * are still counted.
+   *
+   * @param {string} tab
+   */
+  async #tabEnded(tab) {
+    await this.#setVisible(tab, false);
+    this.live.tabEnded(tab);
+    if (await this.outbox.queuedWithoutNotice()) await this.reconnectNow();
+    await this.settings.send();
+    await this.drafts.sync();
+    await this.push.send();
+    await this.deliveries.report();
   }
 
   /**

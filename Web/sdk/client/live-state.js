@@ -174,6 +174,17 @@ export class LiveState {
     this.#driver.retryAfter(error);
   }
 
+  /**
+   * Ends what a tab used.
+   *
+   * @param {string} tab
+   */
+  tabEnded(tab) {
+    for (const [id, tabs] of [...this.#subscriptions]) if (tabs.has(tab)) this.subscribe(tab, id, false);
+    const users = [...this.#watched].filter(([, tabs]) => tabs.has(tab)).map(([user]) => user);
+    if (users.length > 0) this.watch(tab, users, false);
+  }
+
   // Presence
 
   /**

@@ -9,6 +9,7 @@ import {
   fileOf,
   outboxItemOf,
   outboxRequest,
+  queuedIDs,
   removeFromOutbox,
   saveOutboxItem,
   saveUploadProgress,
@@ -94,6 +95,18 @@ export class OutboxDriver {
       this.#unread.push(id);
       await this.#driver.storeFailed(error);
     }
+  }
+
+  /**
+   * Sends the items that a tab has stored, but did not report.
+   *
+   * @returns {Promise<boolean>} Whether there were any.
+   */
+  async queuedWithoutNotice() {
+    const ids = await this.#core.store.read(queuedIDs, ["outbox"]);
+    const unknown = ids.filter((id) => !this.#outbox.get(id));
+    for (const id of unknown) await this.queued(id);
+    return unknown.length > 0;
   }
 
   /**

@@ -4,7 +4,7 @@ import { ScrollbackError } from "../model/errors.js";
 /**
  * A message between the tabs of one client.
  *
- * @typedef {{type: "leader", tab: string}
+ * @typedef {{type: "leader" | "opened", tab: string}
  *   | {type: "news", news: any}
  *   | {type: "call", tab: string, number: number, call: any}
  *   | {type: "accepted", tab: string, number: number}
@@ -17,6 +17,7 @@ import { ScrollbackError } from "../model/errors.js";
  * @typedef {object} TabHandlers
  * @property {() => void} lead Starts the connection, because this tab leads now.
  * @property {() => void} leaderChanged Handles that another tab leads now, which knows nothing of this tab.
+ * @property {(tab: string) => void} tabEnded Handles, as the leader, that another tab has closed or crashed.
  * @property {(call: any) => Promise<any>} answer Answers a call as the leader.
  * @property {(news: any) => void} receive Handles news of another tab.
  */
@@ -25,7 +26,8 @@ import { ScrollbackError } from "../model/errors.js";
  * The tabs that share one connection and one outbox.
  *
  * The tab that holds the lock leads: it has the connection. When it closes or crashes, the browser gives the lock to
- * another tab. The others call the leader over a channel.
+ * another tab. The others call the leader over a channel. Each holds a lock of its own, for which the leader waits, so
+ * that it learns when the tab has closed or crashed.
  */
 export class Tabs {
   id = crypto.randomUUID();
@@ -35,6 +37,12 @@ export class Tabs {
   #lock = new AbortController();
   /** @type {() => void} */
   #release = () => {};
+  /** @type {() => void} */
+  #end = () => {};
+  /** Whether this tab holds its own lock. */
+  #isOpen = false;
+  /** The tabs whose locks this one waits for. @type {Set<string>} */
+  #followed = new Set();
   isLeader = false;
   #isClosed = false;
   #lastNumber = 0;
@@ -59,12 +67,45 @@ export class Tabs {
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({ data }) => this.#received(data);
     this.#requestLead();
+    this.#request(this.#lockOf(this.id), () => this.#open());
   }
 
   #requestLead() {
-    const held = navigator.locks.request(this.#name, { signal: this.#lock.signal }, () => this.#lead());
+    this.#request(this.#name, () => this.#lead());
+  }
+
+  /** @param {string} tab */
+  #lockOf(tab) {
+    return `${this.#name} ${tab}`;
+  }
+
+  /**
+   * Requests a lock, and holds it until the promise of the function has resolved.
+   *
+   * @param {string} name
+   * @param {() => Promise<void> | void} held
+   */
+  #request(name, held) {
     // Closing this tab's client aborts the request.
-    held.catch(() => {});
+    navigator.locks.request(name, { signal: this.#lock.signal }, held).catch(() => {});
+  }
+
+  /** Tells the leader that this tab is open, because it holds its own lock now. */
+  #open() {
+    if (this.#isClosed) return;
+    this.#isOpen = true;
+    this.#post({ type: "opened", tab: this.id });
+    return /** @type {Promise<void>} */ (new Promise((resolve) => (this.#end = resolve)));
+  }
+
+  /** @param {string} tab */
+  #follow(tab) {
+    if (this.#followed.has(tab)) return;
+    this.#followed.add(tab);
+    this.#request(this.#lockOf(tab), () => {
+      this.#followed.delete(tab);
+      if (this.isLeader) this.#handlers.tabEnded(tab);
+    });
   }
 
   /**
@@ -87,7 +128,7 @@ export class Tabs {
     this.#post({ type: "leader", tab: this.id });
     this.#handlers.lead();
     this.#leaderChanged();
-    return new Promise((resolve) => (this.#release = () => resolve(undefined)));
+    return /** @type {Promise<void>} */ (new Promise((resolve) => (this.#release = resolve)));
   }
 
   /** @param {TabMessage} message */
@@ -139,8 +180,12 @@ export class Tabs {
   #received(message) {
     switch (message.type) {
       case "leader":
+        if (this.#isOpen) this.#post({ type: "opened", tab: this.id });
         this.#handlers.leaderChanged();
         return this.#leaderChanged();
+      case "opened":
+        if (this.isLeader) this.#follow(message.tab);
+        return;
       case "news":
         return this.#handlers.receive(message.news);
       case "call":
@@ -181,6 +226,7 @@ export class Tabs {
     this.#channel.close();
     this.#lock.abort();
     this.#release();
+    this.#end();
     for (const call of this.#calls.values()) call.reject(new ScrollbackError("closed", "The client is closed."));
     this.#calls.clear();
   }

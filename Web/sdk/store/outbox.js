@@ -142,6 +142,18 @@ export async function unsentCount(transaction) {
 }
 
 /**
+ * Returns the IDs of the items that wait to be sent, in order.
+ *
+ * @param {Transaction} transaction
+ * @returns {Promise<string[]>}
+ */
+export async function queuedIDs(transaction) {
+  /** @type {OutboxRow[]} */
+  const rows = await transaction.allOf("outbox", "ordinal");
+  return rows.filter(({ state }) => state.type === "queued").map(({ id }) => id);
+}
+
+/**
  * @param {Transaction} transaction
  * @param {string} id
  * @returns {Promise<OutboxItem | null>}
