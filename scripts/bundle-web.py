@@ -89,11 +89,12 @@ def esbuild():
 
 def write_bundle(output):
     """Writes all files to a folder."""
+    command = esbuild()
     outputs = {}
     for part in PARTS:
         with tempfile.NamedTemporaryFile("r") as description:
             options = [*OPTIONS, f"--outdir={output}", f"--metafile={description.name}"]
-            subprocess.run([*esbuild(), *part, *options], cwd=WEB, check=True)
+            subprocess.run([*command, *part, *options], cwd=WEB, check=True)
             outputs |= json.load(description)["outputs"]
     outputs = {(WEB / path).resolve().relative_to(output.resolve()).as_posix(): file for path, file in outputs.items()}
     for page in PAGES:
@@ -167,6 +168,7 @@ def main():
     # Next to the sources, because esbuild names its files relative to them.
     with tempfile.TemporaryDirectory(dir=WEB, prefix=".bundle-") as name:
         folder = pathlib.Path(name)
+        folder.chmod(0o755)
         write_bundle(folder)
         table = table_of(folder)
         if mode == "--check":
