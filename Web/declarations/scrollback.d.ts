@@ -1863,6 +1863,13 @@ declare module "scrollback/store/outbox" {
      */
     export function unsentCount(transaction: Transaction): Promise<number>;
     /**
+     * Returns the IDs of the items that wait to be sent, in order.
+     *
+     * @param {Transaction} transaction
+     * @returns {Promise<string[]>}
+     */
+    export function queuedIDs(transaction: Transaction): Promise<string[]>;
+    /**
      * @param {Transaction} transaction
      * @param {string} id
      * @returns {Promise<OutboxItem | null>}
@@ -6209,6 +6216,12 @@ declare module "scrollback/client/live-state" {
          */
         resubscribe(id: string): void;
         /**
+         * Ends what a tab used.
+         *
+         * @param {string} tab
+         */
+        tabEnded(tab: string): void;
+        /**
          * @param {string} tab
          * @param {string[]} users
          * @param {boolean} isOn
@@ -6341,6 +6354,12 @@ declare module "scrollback/client/outbox-driver" {
          * @param {string} id
          */
         queued(id: string): Promise<void>;
+        /**
+         * Sends the items that a tab has stored, but did not report.
+         *
+         * @returns {Promise<boolean>} Whether there were any.
+         */
+        queuedWithoutNotice(): Promise<boolean>;
         /**
          * Handles the end of an upload.
          *
@@ -7201,6 +7220,9 @@ declare module "scrollback/client/driver" {
     } | {
         type: "recheck";
     } | {
+        type: "tabEnded";
+        tab: string;
+    } | {
         type: "visible";
         tab: string;
         isVisible: boolean;
@@ -7279,7 +7301,7 @@ declare module "scrollback/client/tabs" {
     /**
      * A message between the tabs of one client.
      *
-     * @typedef {{type: "leader", tab: string}
+     * @typedef {{type: "leader" | "opened", tab: string}
      *   | {type: "news", news: any}
      *   | {type: "call", tab: string, number: number, call: any}
      *   | {type: "accepted", tab: string, number: number}
@@ -7291,6 +7313,7 @@ declare module "scrollback/client/tabs" {
      * @typedef {object} TabHandlers
      * @property {() => void} lead Starts the connection, because this tab leads now.
      * @property {() => void} leaderChanged Handles that another tab leads now, which knows nothing of this tab.
+     * @property {(tab: string) => void} tabEnded Handles, as the leader, that another tab has closed or crashed.
      * @property {(call: any) => Promise<any>} answer Answers a call as the leader.
      * @property {(news: any) => void} receive Handles news of another tab.
      */
@@ -7298,7 +7321,8 @@ declare module "scrollback/client/tabs" {
      * The tabs that share one connection and one outbox.
      *
      * The tab that holds the lock leads: it has the connection. When it closes or crashes, the browser gives the lock to
-     * another tab. The others call the leader over a channel.
+     * another tab. The others call the leader over a channel. Each holds a lock of its own, for which the leader waits, so
+     * that it learns when the tab has closed or crashed.
      */
     export class Tabs {
         /**
@@ -7335,7 +7359,7 @@ declare module "scrollback/client/tabs" {
      * A message between the tabs of one client.
      */
     export type TabMessage = {
-        type: "leader";
+        type: "leader" | "opened";
         tab: string;
     } | {
         type: "news";
@@ -7368,6 +7392,10 @@ declare module "scrollback/client/tabs" {
          * Handles that another tab leads now, which knows nothing of this tab.
          */
         leaderChanged: () => void;
+        /**
+         * Handles, as the leader, that another tab has closed or crashed.
+         */
+        tabEnded: (tab: string) => void;
         /**
          * Answers a call as the leader.
          */
@@ -7601,8 +7629,8 @@ declare module "scrollback/client/core" {
         /** Notes that a view has been read from the store, so that what only a connection needs can be loaded. */
         viewed(): void;
         /**
-         * Returns the modules that only a connection needs. Every tab loads them soon after it has opened its store: after its
-         * first view, which would wait for them, or a moment later if it has none.
+         * Returns the modules that only a connection needs. Every tab loads them soon after it has opened its store: after
+         * its first view, which would wait for them, or a moment later if it has none.
          *
          * @param {AbortSignal | undefined} [signal]
          * @returns {Promise<Remote>}
