@@ -8901,7 +8901,8 @@ declare module "scrollback/client/chat-client" {
          * Closes the client, ends pushes, and deletes its data from this browser.
          *
          * @param {{discardsUnsent?: boolean}} [options] Whether to delete messages that were not sent yet.
-         * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set.
+         * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set. If
+         *   they were queued while the pushes ended, these have ended nevertheless.
          */
         signOut({ discardsUnsent }?: {
             discardsUnsent?: boolean | undefined;

@@ -577,6 +577,22 @@ def test_signing_out_in_one_tab_closes_the_client_of_another_and_lets_the_user_s
     assert stored_texts(world) == ["signed in again"]
 
 
+def test_signing_out_keeps_a_message_that_was_queued_while_the_pushes_ended(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    world.proxy.close_network()
+    code = alice.run("""async ([id]) => {
+        const { client } = test;
+        client.push.signOut = () => client.conversation(id).send("late");
+        return await client.signOut().catch(({ code }) => code);
+    }""", CREW)
+    assert code == "conflict"
+    world.proxy.open_network()
+    alice.until("the message is sent", lambda: alice.unsent() == 0)
+    assert stored_texts(world) == ["late"]
+
+
 def test_a_message_of_a_tab_that_crashed_after_storing_it_is_sent(world):
     crew(world)
     first = world.tab("alice")

@@ -142,14 +142,19 @@ export class ChatClient {
    * Closes the client, ends pushes, and deletes its data from this browser.
    *
    * @param {{discardsUnsent?: boolean}} [options] Whether to delete messages that were not sent yet.
-   * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set.
+   * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set. If
+   *   they were queued while the pushes ended, these have ended nevertheless.
    */
   async signOut({ discardsUnsent = false } = {}) {
-    const unsent = await this.unsentCount();
-    if (unsent > 0 && !discardsUnsent) {
+    const checkUnsent = async () => {
+      const unsent = await this.unsentCount();
+      if (unsent === 0 || discardsUnsent) return;
       throw new ScrollbackError("conflict", `${unsent} messages or changes were not sent. Set discardsUnsent.`);
-    }
+    };
+    await checkUnsent();
     await this.push.signOut();
+    // The user may have sent a message in the meantime.
+    await checkUnsent();
     await this.#core.close();
     await Store.delete(this.#core.owner);
   }
