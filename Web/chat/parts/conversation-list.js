@@ -7,8 +7,8 @@ import { avatar } from "./avatar.js";
 /** @typedef {import("../../sdk/scrollback.js").RecentConversation} RecentConversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
-/** The number of conversations that are read and shown first, which fill a screen. */
-const firstLimit = 30;
+/** The number of conversations that are read and shown first. They fill the screen, because no row is lower. */
+const firstLimit = Math.ceil(innerHeight / 60) + 1;
 
 /** The number of conversations that the list shows at first, and by which scrolling extends it. */
 const limitStep = 100;
