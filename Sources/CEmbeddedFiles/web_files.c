@@ -25,13 +25,13 @@ static const unsigned char file_6[] = {
 #embed "../../Web/chat/icon.svg"
 };
 static const unsigned char file_7[] = {
-#embed "../../Web/bundle/chat/main-HC3NURYT.js"
+#embed "../../Web/bundle/chat/main-HSBKNIGS.js"
 };
 static const unsigned char file_8[] = {
 #embed "../../Web/bundle/chat/style-X43MKF5Z.css"
 };
 static const unsigned char file_9[] = {
-#embed "../../Web/bundle/chunks/app-27YHGOOY.js"
+#embed "../../Web/bundle/chunks/app-SV5B4X6J.js"
 };
 static const unsigned char file_10[] = {
 #embed "../../Web/bundle/chunks/chunk-3B6DX6V3.js"
@@ -84,9 +84,9 @@ static const embedded_web_file files[] = {
     {"/admin/main-MACAOJO3.js", {file_4, sizeof file_4}},
     {"/chat/embed.js", {file_5, sizeof file_5}},
     {"/chat/icon.svg", {file_6, sizeof file_6}},
-    {"/chat/main-HC3NURYT.js", {file_7, sizeof file_7}},
+    {"/chat/main-HSBKNIGS.js", {file_7, sizeof file_7}},
     {"/chat/style-X43MKF5Z.css", {file_8, sizeof file_8}},
-    {"/chunks/app-27YHGOOY.js", {file_9, sizeof file_9}},
+    {"/chunks/app-SV5B4X6J.js", {file_9, sizeof file_9}},
     {"/chunks/chunk-3B6DX6V3.js", {file_10, sizeof file_10}},
     {"/chunks/chunk-3TFD72KW.js", {file_11, sizeof file_11}},
     {"/chunks/chunk-5ENUD54X.js", {file_12, sizeof file_12}},

@@ -8,7 +8,7 @@ import { avatar } from "./avatar.js";
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
 /** The number of conversations that are read and shown first. They fill the screen, because no row is lower. */
-const firstLimit = Math.ceil(innerHeight / 60) + 1;
+const firstLimit = Math.ceil(innerHeight / 50) + 1;
 
 /** The number of conversations that the list shows at first, and by which scrolling extends it. */
 const limitStep = 100;
