@@ -56,6 +56,16 @@ async function until(condition) {
 }
 
 /**
+ * Waits until a tab holds its own lock, so that the leader can learn that it ends.
+ *
+ * @param {Core} core
+ */
+async function opened(core) {
+  const isHeld = async () => (await navigator.locks.query()).held?.some(({ name }) => name?.endsWith(core.tabs.id));
+  while (!await isHeld()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/**
  * Runs a test with a server that can be reached or not.
  *
  * @param {string} name
@@ -212,6 +222,7 @@ test("The leader learns of a tab that ends, also if it did not announce it", asy
   new Loads(first.load, second.load);
   const [leading, other] = [client("ended"), client("ended")];
   await until(() => first.core === leading && leading.connection.value.state === "online");
+  await opened(other);
   await until(() => other.connection.value.state === "online");
   // As in a crash, the client itself announces nothing.
   other.tabs.close();
@@ -225,8 +236,12 @@ test("A new leader learns of the tabs that end", async () => {
   new Loads(first.load, second.load);
   const [leading, next, third] = [client("follows"), client("follows"), client("follows")];
   await until(() => first.core === leading && leading.connection.value.state === "online");
+  await opened(third);
   await leading.close();
   await until(() => second.core === next);
+  // What the new leader sends last arrives after it has asked the other tabs whether they are open.
+  next.setConnection({ state: "idle" });
+  await until(() => third.connection.value.state === "idle");
   third.tabs.close();
   await until(() => second.inputs.includes("tabEnded"));
   await next.close();
