@@ -25,13 +25,13 @@ static const unsigned char file_6[] = {
 #embed "../../Web/chat/icon.svg"
 };
 static const unsigned char file_7[] = {
-#embed "../../Web/bundle/chat/main-HSBKNIGS.js"
+#embed "../../Web/bundle/chat/main-SOXLU74H.js"
 };
 static const unsigned char file_8[] = {
 #embed "../../Web/bundle/chat/style-X43MKF5Z.css"
 };
 static const unsigned char file_9[] = {
-#embed "../../Web/bundle/chunks/app-SV5B4X6J.js"
+#embed "../../Web/bundle/chunks/app-PH6RB7SJ.js"
 };
 static const unsigned char file_10[] = {
 #embed "../../Web/bundle/chunks/chunk-3B6DX6V3.js"
@@ -58,7 +58,7 @@ static const unsigned char file_17[] = {
 #embed "../../Web/bundle/chunks/remote-WB3IESCC.js"
 };
 static const unsigned char file_18[] = {
-#embed "../../Web/bundle/chunks/screens-AGK275X5.js"
+#embed "../../Web/bundle/chunks/screens-M6PFTRVQ.js"
 };
 static const unsigned char file_19[] = {
 #embed "../../Web/bundle/chunks/sign-in-GAY7WTHC.js"
@@ -84,9 +84,9 @@ static const embedded_web_file files[] = {
     {"/admin/main-MACAOJO3.js", {file_4, sizeof file_4}},
     {"/chat/embed.js", {file_5, sizeof file_5}},
     {"/chat/icon.svg", {file_6, sizeof file_6}},
-    {"/chat/main-HSBKNIGS.js", {file_7, sizeof file_7}},
+    {"/chat/main-SOXLU74H.js", {file_7, sizeof file_7}},
     {"/chat/style-X43MKF5Z.css", {file_8, sizeof file_8}},
-    {"/chunks/app-SV5B4X6J.js", {file_9, sizeof file_9}},
+    {"/chunks/app-PH6RB7SJ.js", {file_9, sizeof file_9}},
     {"/chunks/chunk-3B6DX6V3.js", {file_10, sizeof file_10}},
     {"/chunks/chunk-3TFD72KW.js", {file_11, sizeof file_11}},
     {"/chunks/chunk-5ENUD54X.js", {file_12, sizeof file_12}},
@@ -95,7 +95,7 @@ static const embedded_web_file files[] = {
     {"/chunks/chunk-VWX3DG22.js", {file_15, sizeof file_15}},
     {"/chunks/demo-GNAHM2J7.js", {file_16, sizeof file_16}},
     {"/chunks/remote-WB3IESCC.js", {file_17, sizeof file_17}},
-    {"/chunks/screens-AGK275X5.js", {file_18, sizeof file_18}},
+    {"/chunks/screens-M6PFTRVQ.js", {file_18, sizeof file_18}},
     {"/chunks/sign-in-GAY7WTHC.js", {file_19, sizeof file_19}},
     {"/chunks/zh-QGMPDYYD.js", {file_20, sizeof file_20}},
     {"/sdk/push-worker.js", {file_21, sizeof file_21}},

@@ -322,7 +322,7 @@ export class TimelineView extends HTMLElement {
     const view = this.#view;
     if (this.#isExtending || !view || view.items.length === 0 || this.#target !== null) return;
     // The window is short until its messages have arrived.
-    if (this.#isLoading(view)) return;
+    if (view.items.some((item) => item.type === "gap" && item.isLoading)) return;
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const isNearNewest = scrollHeight - scrollTop - clientHeight < loadingDistance;
     const older = view.hasOlder && scrollTop < loadingDistance;
