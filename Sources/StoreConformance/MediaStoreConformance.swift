@@ -76,6 +76,8 @@ extension MediaStoreConformance {
                     )
                     try expect(
                         try await store.read(blob, at: Int64(offset), count: count) == wanted, "\(part) differ")
+                    let now = try store.readNow(blob, at: Int64(offset), count: count)
+                    try expect(now == nil || now == wanted, "\(part), read on the calling thread, differ")
                 }
             }
         },
@@ -100,6 +102,11 @@ extension MediaStoreConformance {
             try await expectCode(.unknownMedia, "open") { _ = try await store.open(blob) }
             try await expectCode(.unknownMedia, "read") { _ = try await store.read(blob, at: 0, count: 5) }
             try await expectCode(.unknownMedia, "an empty read") { _ = try await store.read(blob, at: 0, count: 0) }
+            try await expectCode(.unknownMedia, "a read on the calling thread") {
+                // A store of other machines has no such reads.
+                guard try store.readNow(blob, at: 0, count: 5) == nil else { return }
+                _ = try await store.read(blob, at: 0, count: 5)
+            }
             try await store.remove(blob)
             try await store.put(bytes, as: blob)
             try await store.remove(blob)

@@ -32,6 +32,11 @@ package protocol MediaStore: AnyObject, Sendable {
     ///
     /// - Throws: `unknown-media` if the blob does not exist.
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
+    /// Reads bytes of a blob on the calling thread, which may have to wait for a disk.
+    ///
+    /// - Returns: `nil` if the blobs are on other machines.
+    /// - Throws: The errors of ``read(_:at:count:)``.
+    func readNow(_ blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8]?
     /// Returns the stored blobs, ordered by ID.
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID]
     /// Deletes a blob, if it exists; reads of open blobs may continue, or fail with `unknown-media`.
@@ -45,6 +50,9 @@ package protocol MediaStore: AnyObject, Sendable {
 }
 
 extension MediaStore {
+    /// Returns `nil`: the store does not read without waiting for other machines.
+    package func readNow(_ blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8]? { nil }
+
     /// Does nothing, because removing a blob deletes its bytes.
     package func purge(_ isUsed: @Sendable (BlobID) throws -> Bool) async throws {}
 }

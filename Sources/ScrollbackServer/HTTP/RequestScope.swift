@@ -42,11 +42,9 @@ struct RequestScope: Sendable {
 
     /// Checks that the user may connect, that the token's scopes allow the operation, and that the rate limit does.
     ///
-    /// - Parameter link: The file, if the token is a link to it. Its holders share a rate limit, so that they can't use
-    ///   up that of the link's creator.
     /// - Throws: The reason why the user, the token or the request is rejected.
-    func authorize(_ verified: VerifiedToken, link: MediaID? = nil) async throws(ChatError) -> Caller {
-        let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(verified.caller)
+    func authorize(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
+        let owner = WorkOwner(verified.caller)
         try await read(for: owner, in: .admission) { try authorize(verified, owner, $0) }
         return verified.caller
     }

@@ -6,19 +6,20 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension Route {
-    /// Downloads of files, thumbnails of files, and links to files.
-    static let media: [Route] = [
+    /// Downloads of files and of their thumbnails.
+    ///
+    /// Threads for files do what takes long, so the rest can be done on an event loop.
+    static let downloads: [Route] = [
         Route(.get, "/v1/media/{id}", .readMedia) { scope, request, context throws(ChatError) in
-            let (row, owner) = try await file(scope, request, context, isThumbnail: false)
-            return try await MediaDownload(of: row).response(to: request, scope.engine, for: owner)
+            try await download(scope, request, context, isThumbnail: false)
         },
         Route(.get, "/v1/media/{id}/thumbnail", .readMedia) { scope, request, context throws(ChatError) in
-            let (row, owner) = try await file(scope, request, context, isThumbnail: true)
-            guard let answer = MediaDownload(ofThumbnailOf: row) else {
-                throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "media")
-            }
-            return try await answer.response(to: request, scope.engine, for: owner)
+            try await download(scope, request, context, isThumbnail: true)
         },
+    ]
+
+    /// Uploads of thumbnails, and links to files.
+    static let media: [Route] = [
         Route(.put, "/v1/media/{id}/thumbnail", .upload) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try id(scope, context)
@@ -86,28 +87,39 @@ extension Route {
         try MediaID(try scope.segment("id", context.parameters), parameter: "id")
     }
 
-    /// Returns the file if the caller may read it, and whose work the download is.
+    /// Answers a download: all reads for a small file are done in one go.
     ///
     /// The caller is the user of the request's token. For a link, the caller is the link's creator.
-    private static func file(
+    private static func download(
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext, isThumbnail: Bool
-    ) async throws(ChatError) -> (row: MediaRow, owner: WorkOwner) {
+    ) async throws(ChatError) -> Response {
         let query = try scope.query(request)
         let given = query["token"]
         let media = try id(scope, context)
         let verified: VerifiedToken
-        let link = given == nil ? nil : media
+        let owner: WorkOwner
         if let given {
             guard given.count == 1 else { throw .invalidParameter("token", "must be given once") }
             verified = try await scope.tokens.verify(
                 given[0], for: MediaLink(media: media, isThumbnail: isThumbnail))
+            // The holders of a link share its rate limit, so that they can't use up that of the link's creator.
+            owner = .link(media)
         } else {
             verified = try await scope.tokens.verify(try scope.bearer(request))
+            owner = WorkOwner(verified.caller)
         }
-        let caller = try await scope.authorize(verified, link: link)
-        try scope.checkNames(of: query, known: ["token"])
-        let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(caller)
-        return (try await scope.read(for: owner) { try $0.file(media, by: caller) }, owner)
+        let answer = try await scope.read(for: owner, in: .file) { engine in
+            try scope.authorize(verified, owner, engine)
+            try scope.checkNames(of: query, known: ["token"])
+            let row = try engine.file(media, by: verified.caller)
+            guard let download = isThumbnail ? MediaDownload(ofThumbnailOf: row) : MediaDownload(of: row) else {
+                throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "media")
+            }
+            var answer = download.answer(to: request)
+            try answer.readSmallBody(engine)
+            return answer
+        }
+        return try await answer.response(scope.engine, for: owner)
     }
 }
 

@@ -41,15 +41,15 @@ struct Route: Sendable {
     }
 
     /// The routes that are not operations of the registry.
-    ///
-    /// They hash and copy bodies, which takes too long for an event loop.
-    static let custom: [Route] = (tokens + exports + uploads + media + hooks + probes).map { route in
-        Route(route.method, route.path, name: route.name, access: route.access, cost: route.cost) {
-            (scope, request, context) throws(ChatError) in
+    static let custom = downloads + (tokens + exports + uploads + media + hooks + probes).map(\.onSwiftExecutor)
+
+    /// The route for requests that hash and copy bodies, which takes too long for an event loop.
+    private var onSwiftExecutor: Route {
+        Route(method, path, name: name, access: access, cost: cost) { (scope, request, context) throws(ChatError) in
             let handled = await withTaskExecutorPreference(globalConcurrentExecutor) {
                 () async -> Result<Response, ChatError> in
                 do throws(ChatError) {
-                    return .success(try await route.handler(scope, request, context))
+                    return .success(try await handler(scope, request, context))
                 } catch {
                     return .failure(error)
                 }

@@ -72,11 +72,21 @@ final class DiskMediaStore: MediaStore {
     }
 
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        try await threads.begin { [directory, keys] () throws(ChatError) in
-            let reader = try BlobReader(blob, in: directory, keys: keys)
-            defer { reader.close() }
-            return try reader.read(at: offset, count: count)
+        try await threads.begin { [self] () throws(ChatError) in try bytes(of: blob, at: offset, count: count) }
+    }
+
+    func readNow(_ blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8]? {
+        do throws(ChatError) {
+            return try bytes(of: blob, at: offset, count: count)
+        } catch {
+            throw error.withoutPaths
         }
+    }
+
+    private func bytes(of blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
+        let reader = try BlobReader(blob, in: directory, keys: keys)
+        defer { reader.close() }
+        return try reader.read(at: offset, count: count)
     }
 
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID] {

@@ -39,7 +39,8 @@ struct MediaDownload: Sendable {
         tag = EntityTag(of: blob)
     }
 
-    func response(to request: Request, _ engine: Engine, for owner: WorkOwner) async throws(ChatError) -> Response {
+    /// Returns what a request gets, without the bytes of the file.
+    func answer(to request: Request) -> Answer {
         var headers: HTTPFields = [
             .eTag: tag.text, .acceptRanges: "bytes", .cacheControl: caching, .contentType: mediaType,
             .contentDisposition: disposition, .xContentTypeOptions: "nosniff",
@@ -48,7 +49,7 @@ struct MediaDownload: Sendable {
         if tag.isListed(in: request.headers[.ifNoneMatch]) {
             headers[.contentType] = nil
             headers[.contentDisposition] = nil
-            return Response(status: .notModified, headers: headers)
+            return Answer(download: self, response: Response(status: .notModified, headers: headers))
         }
         // Ignore the range if the client has a part of another version. The server sends only entity tags, so it
         // ignores dates.
@@ -56,37 +57,40 @@ struct MediaDownload: Sendable {
         // A HEAD request ignores the range.
         let isGet = request.method == .get
         let wanted = isSame && isGet ? ByteRange(request.headers[.range], of: size) : .whole
-        let (first, count): (Int64, Int64)
+        let range: Range<Int64>
         switch wanted {
-        case .whole: (first, count) = (0, size)
+        case .whole: range = 0..<size
         case .part(let places):
-            (first, count) = (places.lowerBound, places.upperBound - places.lowerBound + 1)
+            range = Range(places)
             headers[.contentRange] = "bytes \(places.lowerBound)-\(places.upperBound)/\(size)"
         case .unsatisfiable:
             var error = ChatError.invalidParameter("Range", "starts after the end of the file, which has \(size) bytes")
             error.status = 416
             var response = error.response
             response.headers[.contentRange] = "bytes */\(size)"
-            return response
+            return Answer(download: self, response: response)
         }
-        headers[.contentLength] = String(count)
-        return Response(
-            status: headers[.contentRange] == nil ? .ok : .partialContent, headers: headers,
-            body: count <= Self.partBytes && isGet
-                ? try await bufferedBody(at: first, count: count, engine, owner)
-                : try await body(at: first, count: count, engine, owner))
+        headers[.contentLength] = String(range.count)
+        let response = Response(status: headers[.contentRange] == nil ? .ok : .partialContent, headers: headers)
+        return Answer(
+            download: self, response: response, range: range, isSmall: range.count <= Self.partBytes && isGet)
     }
 
     private static var endsEarly: ChatError { ChatError(.internalError, "The content of the file ends early.") }
+
+    /// Returns a body with bytes that have been read.
+    fileprivate func body(with bytes: [UInt8], count: Int, _ engine: Engine) throws(ChatError) -> ResponseBody {
+        guard bytes.count == count else { throw Self.endsEarly }
+        engine.mediaCounts.sentBytes.wrappingAdd(count, ordering: .relaxed)
+        return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+    }
 
     /// Returns a body whose bytes are read now.
     func bufferedBody(
         at first: Int64, count: Int64, _ engine: Engine, _ owner: WorkOwner
     ) async throws(ChatError) -> ResponseBody {
         let bytes = try await engine.media.serving(owner).read(blob, at: first, count: Int(count))
-        guard bytes.count == count else { throw Self.endsEarly }
-        engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
-        return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        return try body(with: bytes, count: Int(count), engine)
     }
 
     /// Returns a body whose bytes are read while they are sent.
@@ -127,6 +131,41 @@ struct MediaDownload: Sendable {
 
     private static let attributeCharacters = CharacterSet(
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&+-.^_`|~")
+}
+
+extension MediaDownload {
+    /// The response to a request, with its body or with the part of the file that will be its body.
+    struct Answer: Sendable {
+        fileprivate let download: MediaDownload
+        fileprivate var response: Response
+        /// The part of the file that is the body; `nil` if the response is complete.
+        fileprivate var range: Range<Int64>?
+        /// Whether the part is read at once, and not while it is sent.
+        fileprivate var isSmall = false
+
+        /// Reads a small body, if the files are on this machine.
+        ///
+        /// The calling thread may have to wait for the disk.
+        mutating func readSmallBody(_ engine: Engine) throws(ChatError) {
+            guard isSmall, let range,
+                let bytes = try engine.media.readNow(download.blob, at: range.lowerBound, count: range.count)
+            else { return }
+            response.body = try download.body(with: bytes, count: range.count, engine)
+            self.range = nil
+        }
+
+        /// Returns the response, after opening or reading the file if that has not been done.
+        func response(_ engine: Engine, for owner: WorkOwner) async throws(ChatError) -> Response {
+            guard let range else { return response }
+            var response = response
+            let (first, count) = (range.lowerBound, Int64(range.count))
+            response.body =
+                isSmall
+                ? try await download.bufferedBody(at: first, count: count, engine, owner)
+                : try await download.body(at: first, count: count, engine, owner)
+            return response
+        }
+    }
 }
 
 /// A `Range` header with a single byte range (RFC 9110 section 14.2).
