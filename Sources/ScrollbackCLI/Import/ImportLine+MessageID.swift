@@ -6,8 +6,12 @@ import ScrollbackWire
 extension ImportLine {
     /// Returns the message's ID, which is the same for each import of the file.
     ///
-    /// This is the line's own ID if it is a UUID, or a UUID derived from it (RFC 9562, version 8). For direct
-    /// conversations, the derived ID includes the channel, because IDs are unique only within a channel.
+    /// This is the line's own ID if it is a UUID. Otherwise the ID is a UUID (RFC 9562, version 8) with the message's
+    /// time in Unix milliseconds, and a digest of the line's ID and the conversation. For direct conversations, the
+    /// digest includes the channel, because IDs are unique only within a channel.
+    ///
+    /// Because the time comes first, messages of a batch are next to each other in the server's index of IDs. With a
+    /// digest alone, an import wrote twice as many bytes.
     func messageID(in conversation: ConversationID) -> MessageID {
         if let uuid = try? MessageID(id) { return uuid }
         let namespace = conversation.kind == .direct ? "\(conversation)\u{0}\(channel ?? "")" : "\(conversation)"
@@ -15,8 +19,10 @@ extension ImportLine {
         return digest.withUnsafeBytes { bytes in
             let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
             let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            let milliseconds = Timetoken(time).rawValue / Timetoken.ticksPerMillisecond
             return MessageID(
-                high: high & ~0xF000 | 0x8000, low: low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
+                high: milliseconds << 16 | 0x8000 | high & 0xFFF,
+                low: low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
         }
     }
 }

@@ -79,8 +79,11 @@ struct ImportCommandTests {
         }
         let report = try await server.importReport(Self.file(lines, in: server), [])
         #expect(report.int("imported") == 1200)
-        let texts = try await Device.everything(in: .group("a"), of: server).map { $0.text?.prefix { $0 != " " } ?? "" }
-        #expect(texts == (0..<1200).map { "\($0)" })
+        let messages = try await Device.everything(in: .group("a"), of: server)
+        #expect(messages.map { $0.text?.prefix { $0 != " " } ?? "" } == (0..<1200).map { "\($0)" })
+        // IDs begin with the time, so that those of a batch are next to each other in the index.
+        let ids = messages.map { $0.id.description.replacing("-", with: "").prefix(12) }
+        #expect(ids == messages.map { String(format: "%012lx", Int($0.sentAt.timeIntervalSince1970 * 1000))[...] })
         try await server.terminate()
     }
 
