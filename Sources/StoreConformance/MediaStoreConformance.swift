@@ -103,7 +103,7 @@ extension MediaStoreConformance {
             try await expectCode(.unknownMedia, "read") { _ = try await store.read(blob, at: 0, count: 5) }
             try await expectCode(.unknownMedia, "an empty read") { _ = try await store.read(blob, at: 0, count: 0) }
             try await expectCode(.unknownMedia, "a read on the calling thread") {
-                // A store of other machines has no such reads.
+                // Not every store has such reads.
                 guard try store.readNow(blob, at: 0, count: 5) == nil else { return }
                 _ = try await store.read(blob, at: 0, count: 5)
             }

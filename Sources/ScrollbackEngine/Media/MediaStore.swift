@@ -34,7 +34,7 @@ package protocol MediaStore: AnyObject, Sendable {
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
     /// Reads bytes of a blob on the calling thread, which may have to wait for a disk.
     ///
-    /// - Returns: `nil` if the blobs are on other machines.
+    /// - Returns: `nil` if the store has only asynchronous reads, for example because its blobs are on other machines.
     /// - Throws: The errors of ``read(_:at:count:)``.
     func readNow(_ blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8]?
     /// Returns the stored blobs, ordered by ID.
@@ -50,7 +50,7 @@ package protocol MediaStore: AnyObject, Sendable {
 }
 
 extension MediaStore {
-    /// Returns `nil`: the store does not read without waiting for other machines.
+    /// Returns `nil`: the store has only asynchronous reads.
     package func readNow(_ blob: BlobID, at offset: Int64, count: Int) throws(ChatError) -> [UInt8]? { nil }
 
     /// Does nothing, because removing a blob deletes its bytes.

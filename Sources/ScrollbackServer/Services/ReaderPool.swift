@@ -105,17 +105,14 @@ package struct ReaderPools: Sendable {
     private let pools: [WorkPool: ReaderPool]
 
     init(_ options: ServerOptions, _ metrics: ServerMetrics) {
-        let sizes: [WorkPool: (threads: Int, maximumOwnCount: Int)] = [
-            .admission: (options.admissionReaders, 100), .read: (options.readers, 200),
-            .search: (options.searchReaders, 20), .file: (options.diskThreads, 100),
-        ]
+        let maximumOwnCounts: [WorkPool: Int] = [.admission: 100, .read: 200, .search: 20, .file: 100]
         pools = Dictionary(
-            uniqueKeysWithValues: sizes.map { pool, size in
+            uniqueKeysWithValues: maximumOwnCounts.map { pool, maximumOwnCount in
                 let timer = metrics.readWaits[pool]
                 return (
                     pool,
                     ReaderPool(
-                        threads: size.threads, maximumOwnCount: size.maximumOwnCount,
+                        threads: options.threadCount(of: pool), maximumOwnCount: maximumOwnCount,
                         hasLowPriority: pool == .search || pool == .file
                     ) { timer?.recordSeconds($0) }
                 )

@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
 import ScrollbackSQLite
@@ -9,8 +10,9 @@ extension ServerOptions {
     ///
     /// - Returns: The lock of the data directory, too, if the store does not have it.
     func openStore() throws -> (any ServerStore, SQLiteSearch, DirectoryLock?) {
-        // Two more for work that has threads of its own, such as pushes and cleanup.
-        let readerCount = readers + searchReaders + admissionReaders + 2
+        // One connection for each thread that reads, so that no pool waits for those of another. Two more for work that
+        // has threads of its own, such as pushes and cleanup.
+        let readerCount = WorkPool.allCases.reduce(2) { $0 + threadCount(of: $1) }
         guard let storeURL else {
             guard busURL == nil else {
                 throw ChatError.invalidParameter(
@@ -51,6 +53,16 @@ extension ServerOptions {
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
         try DirectoryMarker.postgres.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)
+    }
+
+    /// Returns the number of threads of a pool.
+    func threadCount(of pool: WorkPool) -> Int {
+        switch pool {
+        case .admission: admissionReaders
+        case .read: readers
+        case .search: searchReaders
+        case .file: diskThreads
+        }
     }
 
     private var hasFile: Bool {
