@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackSQLite
 @testable import ScrollbackServer
 import Synchronization
 import TestSupport
@@ -48,6 +49,26 @@ struct ReaderPoolTests {
         #expect(pools[.search].depth == 20 - pools[.search].threadCount)
         latch.open()
         try await pools.shutdown()
+    }
+
+    @Test("Reads on all threads of all pools have a connection to the store each")
+    func connections() async throws {
+        let folder = try TemporaryFolder()
+        let (store, search, _) = try ServerOptions(directory: folder.url).openStore()
+        let pools = pools()
+        let latch = Latch()
+        var total = 0
+        for pool in WorkPool.allCases {
+            for user in 0..<pools[pool].threadCount {
+                pools[pool].submit(for: .user(UserID(known: "\(user)"))) { try? store.read { _ in latch.wait() } }
+                total += 1
+            }
+        }
+        #expect(try await eventually { latch.blockedCount == total })
+        latch.open()
+        try await pools.shutdown()
+        try search.close()
+        try store.close()
     }
 
     @Test("Reads that occupy all their threads keep no new connection waiting")
