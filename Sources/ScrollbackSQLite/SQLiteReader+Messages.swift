@@ -55,7 +55,7 @@ extension SQLiteReader {
     ) throws -> [MessageRow] {
         guard !budget.isFull else { return [] }
         var rows: [MessageRow] = []
-        func appendIfFits(_ row: MessageRow) -> Bool {
+        func appendIfFits(_ row: consuming MessageRow) -> Bool {
             guard budget.take(row) else { return false }
             rows.append(row)
             return !budget.isFull

@@ -38,7 +38,7 @@ enum Output {
     }
 
     /// Writes the content of a JSON writer as one line.
-    static func json(_ writer: JSONWriter) {
+    static func json(_ writer: borrowing JSONWriter) {
         write(String(decoding: writer.line, as: UTF8.self) + "\n", to: STDOUT_FILENO)
     }
 

@@ -78,7 +78,7 @@ struct PageReader {
         for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
             // Gaps are not examined, so they cost nothing.
             let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
-            run.rows += try messages(part, newestFirst: true, &budget)
+            try append(part, newestFirst: true, to: &run.rows, &budget)
             if budget.isFull {
                 guard let last = run.rows.last else { return empty(above: top) }
                 run.lower = last.seq
@@ -100,7 +100,7 @@ struct PageReader {
         var rows: [MessageRow] = []
         for range in access.visible.clipped(to: bottom...last).ranges {
             let part = range.lowerBound...min(range.upperBound, range.lowerBound + min(left, last) - 1)
-            rows += try messages(part, newestFirst: false, &budget)
+            try append(part, newestFirst: false, to: &rows, &budget)
             if budget.isFull {
                 guard let newest = rows.last else { return empty(above: bottom - 1) }
                 run.upper = newest.seq
@@ -114,6 +114,14 @@ struct PageReader {
         }
         run.rows = rows.reversed()
         return run
+    }
+
+    /// Appends the messages of a range to others, and copies them only if they are not the first.
+    private func append(
+        _ range: SeqRange, newestFirst: Bool, to rows: inout [MessageRow], _ budget: inout ResponseBudget
+    ) throws {
+        let found = try messages(range, newestFirst: newestFirst, &budget)
+        if rows.isEmpty { rows = found } else { rows += found }
     }
 
     private func messages(_ range: SeqRange, newestFirst: Bool, _ budget: inout ResponseBudget) throws -> [MessageRow] {
@@ -135,8 +143,9 @@ struct PageReader {
         let coverage = Coverage(
             lower: run.lower, upper: run.upper,
             deletedRanges: run.lower <= run.upper ? access.invisibleRanges(in: run.lower...run.upper) : SeqRangeSet())
+        let id = row.id.relative(to: reader)
         return LogPage(
-            messages: rows.map { $0.message(in: row.id.relative(to: reader), epoch: state.epoch) }, coverage: coverage,
+            messages: rows.map { $0.message(in: id, epoch: state.epoch) }, coverage: coverage,
             isFiltered: filter != .all,
             older: hasOlder ? cursor(.older, run.lower, end) : nil,
             newer: hasNewer ? cursor(.newer, run.upper, end) : nil, state: state)

@@ -81,21 +81,27 @@ public struct MessageID: Hashable, Sendable {
 extension MessageID: CustomStringConvertible, Comparable {
     /// The lowercase text form.
     public var description: String {
+        String(unsafeUninitializedCapacity: Self.textLength) { write(to: $0) }
+    }
+
+    /// The number of bytes of the text form.
+    static let textLength = 36
+
+    /// Writes the text form, and returns its length.
+    func write(to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
         withUnsafeBytes(of: uuid.uuid) { bytes in
-            String(unsafeUninitializedCapacity: 36) { text in
-                func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
-                var end = 0
-                for (index, byte) in bytes.enumerated() {
-                    if index == 4 || index == 6 || index == 8 || index == 10 {
-                        text[end] = UInt8(ascii: "-")
-                        end += 1
-                    }
-                    text[end] = digit(byte >> 4)
-                    text[end + 1] = digit(byte & 15)
-                    end += 2
+            func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+            var end = 0
+            for (index, byte) in bytes.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 {
+                    text[end] = UInt8(ascii: "-")
+                    end += 1
                 }
-                return end
+                text[end] = digit(byte >> 4)
+                text[end + 1] = digit(byte & 15)
+                end += 2
             }
+            return end
         }
     }
 

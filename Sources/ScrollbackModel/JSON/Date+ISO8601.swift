@@ -7,6 +7,14 @@ extension Date {
     /// Dates outside of the years 1 to 9999 give the nearest date in these years. Foundation's formatter is not used,
     /// because it uses the Julian calendar before 1582.
     package var iso8601: String {
+        String(unsafeUninitializedCapacity: Self.iso8601Length) { writeISO8601(to: $0) }
+    }
+
+    /// The number of bytes of the text form.
+    static let iso8601Length = 24
+
+    /// Writes the text form, and returns its length.
+    func writeISO8601(to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
         // A Date can be slightly below the millisecond that it represents.
         let exact = ((timeIntervalSince1970 + 0.000_2) * 1000).rounded(.down)
         // In this order, NaN becomes the lower bound.
@@ -14,26 +22,24 @@ extension Date {
         let milliseconds = Int64(nearest) - Self.years.lowerBound
         let (days, time) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         let (year, month, day) = Self.civil(days: days + Self.years.lowerBound / 86_400_000)
-        return String(unsafeUninitializedCapacity: 24) { text in
-            var end = 0
-            func append(_ number: Int64, digits: Int, _ separator: Unicode.Scalar) {
-                var rest = number
-                for index in (end..<end + digits).reversed() {
-                    text[index] = UInt8(0x30 + rest % 10)
-                    rest /= 10
-                }
-                text[end + digits] = UInt8(ascii: separator)
-                end += digits + 1
+        var end = 0
+        func append(_ number: Int64, digits: Int, _ separator: Unicode.Scalar) {
+            var rest = number
+            for index in (end..<end + digits).reversed() {
+                text[index] = UInt8(0x30 + rest % 10)
+                rest /= 10
             }
-            append(year, digits: 4, "-")
-            append(month, digits: 2, "-")
-            append(day, digits: 2, "T")
-            append(time / 3_600_000, digits: 2, ":")
-            append(time / 60_000 % 60, digits: 2, ":")
-            append(time / 1000 % 60, digits: 2, ".")
-            append(time % 1000, digits: 3, "Z")
-            return end
+            text[end + digits] = UInt8(ascii: separator)
+            end += digits + 1
         }
+        append(year, digits: 4, "-")
+        append(month, digits: 2, "-")
+        append(day, digits: 2, "T")
+        append(time / 3_600_000, digits: 2, ":")
+        append(time / 60_000 % 60, digits: 2, ":")
+        append(time / 1000 % 60, digits: 2, ".")
+        append(time % 1000, digits: 3, "Z")
+        return end
     }
 
     /// Parses an ISO 8601 date in the profile of RFC 3339, with or without a fraction, to the millisecond.

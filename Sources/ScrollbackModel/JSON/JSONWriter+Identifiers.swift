@@ -1,13 +1,16 @@
 /// Members of the types that every message has.
 ///
-/// The generic method does the same, but the compiler does not specialize it across modules.
+/// The generic method does the same, but the compiler does not specialize it across modules. It also makes a `String` of
+/// each value.
 extension JSONWriter {
     package mutating func field(_ name: String, _ value: ConversationID?) {
         if let value { field(name, value.description) }
     }
 
     package mutating func field(_ name: String, _ value: MessageID?) {
-        if let value { field(name, value.description) }
+        guard let value else { return }
+        key(name)
+        plainText(MessageID.textLength) { value.write(to: $0) }
     }
 
     package mutating func field(_ name: String, _ value: UserID?) {
@@ -15,11 +18,11 @@ extension JSONWriter {
     }
 
     package mutating func field(_ name: String, _ value: Timetoken?) {
-        if let value { field(name, value.description) }
+        if let value { key(name); digits(value.rawValue) }
     }
 
     package mutating func field(_ name: String, _ value: Epoch?) {
-        if let value { field(name, value.description) }
+        if let value { key(name); digits(value.rawValue) }
     }
 
     package mutating func field(_ name: String, _ value: MessageType?) {

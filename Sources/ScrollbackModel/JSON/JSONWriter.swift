@@ -3,17 +3,18 @@ package import Foundation
 /// A writer for one JSON text, which encodes directly into bytes.
 ///
 /// Values of the JSON type are inserted unchanged.
-package struct JSONWriter {
-    package private(set) var bytes: [UInt8] = []
+package struct JSONWriter: ~Copyable, Sendable {
+    private var buffer: ByteBuilder
     private var needsComma = false
 
     package init(reserving capacity: Int = 256) {
-        bytes.reserveCapacity(capacity)
+        buffer = ByteBuilder(capacity: capacity)
     }
 
+    package var bytes: [UInt8] { buffer.bytes }
     /// The written value.
     package var json: RawJSON { RawJSON(known: text) }
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { buffer.text }
 
     /// The written value as one line.
     ///
@@ -45,53 +46,49 @@ package struct JSONWriter {
 
     /// Writes a member's name that the program fixes, without escaping it.
     package mutating func key(_ name: String) {
-        begin(UInt8(ascii: "\""))
-        append(name)
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        var name = name
+        name.withUTF8 { name in
+            separate(reserving: name.count + 3)
+            buffer.appendReserved(UInt8(ascii: "\""))
+            buffer.appendReserved(name)
+            buffer.appendReserved(UInt8(ascii: "\""))
+            buffer.appendReserved(UInt8(ascii: ":"))
+        }
+        needsComma = false
     }
 
     /// Writes a member's name that comes from data, such as an ID.
     package mutating func key(escaping name: String) {
         value(name)
-        bytes.append(UInt8(ascii: ":"))
+        buffer.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     // MARK: Values
 
     package mutating func value(_ text: String) {
-        separate()
-        needsComma = true
-        bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in
+            separate(reserving: utf8.count + 2)
+            buffer.appendReserved(UInt8(ascii: "\""))
             var start = 0
-            while start < utf8.count {
+            while true {
                 let end = JSONBytes.endOfPlain(UnsafeRawBufferPointer(utf8), from: start)
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
-                if end < utf8.count { escape(utf8[end]) }
+                buffer.append(UnsafeBufferPointer(rebasing: utf8[start..<end]))
+                if end == utf8.count { break }
+                escape(utf8[end])
                 start = end + 1
             }
         }
-        bytes.append(UInt8(ascii: "\""))
+        buffer.append(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     package mutating func value(_ number: Int64) {
-        separate()
+        separate(reserving: 1 + ByteBuilder.maximumDigits)
+        if number < 0 { buffer.appendReserved(UInt8(ascii: "-")) }
+        buffer.appendReserved(digitsOf: number.magnitude)
         needsComma = true
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        // An Int64 has at most 19 digits.
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 19) { digits in
-            var start = digits.count
-            var rest = number.magnitude
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            } while rest > 0
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
-        }
     }
 
     package mutating func value(_ number: Int) {
@@ -111,7 +108,29 @@ package struct JSONWriter {
     }
 
     package mutating func value(_ date: Date) {
-        value(date.iso8601)
+        plainText(Date.iso8601Length) { date.writeISO8601(to: $0) }
+    }
+
+    /// Writes a text that needs no escaping.
+    ///
+    /// - Parameters:
+    ///   - capacity: The maximum number of its bytes.
+    ///   - body: Writes the text, and returns the number of its bytes.
+    mutating func plainText(_ capacity: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
+        separate(reserving: capacity + 2)
+        buffer.appendReserved(UInt8(ascii: "\""))
+        buffer.appendReserved(capacity, body)
+        buffer.appendReserved(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// Writes a number as a text, because JavaScript can't represent all 64-bit numbers.
+    mutating func digits(_ number: UInt64) {
+        separate(reserving: ByteBuilder.maximumDigits + 2)
+        buffer.appendReserved(UInt8(ascii: "\""))
+        buffer.appendReserved(digitsOf: number)
+        buffer.appendReserved(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     // MARK: Members
@@ -150,48 +169,48 @@ package struct JSONWriter {
 
     /// Inserts an encoded value.
     package mutating func splice(encoded: [UInt8]) {
-        separate()
-        bytes.append(contentsOf: encoded)
-        needsComma = true
+        encoded.withUnsafeBufferPointer { splice($0) }
     }
 
     private mutating func splice(_ text: String) {
-        separate()
-        append(text)
+        var text = text
+        text.withUTF8 { splice($0) }
+    }
+
+    private mutating func splice(_ encoded: UnsafeBufferPointer<UInt8>) {
+        separate(reserving: encoded.count)
+        buffer.appendReserved(encoded)
         needsComma = true
     }
 
-    /// Appends a text as it is.
-    private mutating func append(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes.append(contentsOf: $0) }
-    }
-
     private mutating func begin(_ delimiter: UInt8) {
-        separate()
-        bytes.append(delimiter)
+        separate(reserving: 1)
+        buffer.appendReserved(delimiter)
         needsComma = false
     }
 
     private mutating func end(_ delimiter: UInt8) {
-        bytes.append(delimiter)
+        buffer.append(delimiter)
         needsComma = true
     }
 
-    private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    /// Writes a comma if a value comes before, and reserves space for the next bytes.
+    private mutating func separate(reserving count: Int) {
+        buffer.reserve(count + 1)
+        if needsComma { buffer.appendReserved(UInt8(ascii: ",")) }
     }
 
     private mutating func escape(_ byte: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
+        buffer.reserve(6)
+        buffer.appendReserved(UInt8(ascii: "\\"))
         switch byte {
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: buffer.appendReserved(UInt8(ascii: "n"))
+        case 0x0D: buffer.appendReserved(UInt8(ascii: "r"))
+        case 0x09: buffer.appendReserved(UInt8(ascii: "t"))
         case 0..<0x20:
-            let digits = Array("0123456789abcdef".utf8)
-            bytes.append(contentsOf: Array("u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-        default: bytes.append(byte)
+            for letter in "u00".utf8 { buffer.appendReserved(letter) }
+            buffer.appendReserved(hexadecimal: byte)
+        default: buffer.appendReserved(byte)
         }
     }
 }

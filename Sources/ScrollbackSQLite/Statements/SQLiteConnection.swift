@@ -25,7 +25,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// - Parameter row: Returns whether to continue.
     func run<Row>(
         _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in },
-        row: (Row) throws -> Bool = { _ in true }
+        row: (consuming Row) throws -> Bool = { _ in true }
     ) throws {
         try run(try prepare(statement), bind: bind) { try row(try statement.decode(&$0)) }
     }

@@ -48,6 +48,21 @@ struct JSONWriterTests {
         #expect(writer.text == #""\u0000\u0001\u0008\t\n\u000b\u000c\r\u001f \"\\/"# + "\u{7F}é\u{2028}😀\"")
     }
 
+    @Test("A text of any length and of any characters fits, however little space the writer begins with")
+    func growth() {
+        for count in [0, 1, 15, 16, 17, 1000] {
+            for (character, written) in [("a", "a"), ("\"", "\\\""), ("\u{1}", "\\u0001"), ("é", "é")] {
+                var writer = JSONWriter(reserving: 0)
+                writer.array(0..<3) { writer, _ in
+                    writer.value(String(repeating: character, count: count))
+                    writer.value(Int64.min)
+                }
+                let element = "\"\(String(repeating: written, count: count))\",\(Int64.min)"
+                #expect(writer.text == "[\(element),\(element),\(element)]")
+            }
+        }
+    }
+
     @Test("`line` has no line breaks, regardless of the white space in raw values")
     func line() throws {
         var writer = JSONWriter()
@@ -92,10 +107,17 @@ struct JSONWriterTests {
         writer.object { writer in
             writer.field("epoch", Epoch(rawValue: .max))
             writer.field("timetoken", Timetoken(rawValue: 5))
+            writer.field("view", Epoch(rawValue: 0))
             writer.field("seq", Seq(5))
+            writer.field("id", MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab))
+            writer.field("sentAt", Date(timeIntervalSince1970: 0))
             writer.field("conversation", ConversationID.group("a"))
         }
         #expect(
-            writer.text == #"{"epoch":"18446744073709551615","timetoken":"5","seq":5,"conversation":"group:a"}"#)
+            writer.text == """
+                {"epoch":"18446744073709551615","timetoken":"5","view":"0","seq":5,\
+                "id":"0198f3c2-7c1e-7000-8000-0123456789ab","sentAt":"1970-01-01T00:00:00.000Z",\
+                "conversation":"group:a"}
+                """)
     }
 }
