@@ -4,7 +4,7 @@ import ScrollbackSQLite
 
 /// Undoes migrations of a closed store's file, so that the next start applies them again.
 ///
-/// It always undoes migration 24, which renamed tables and columns.
+/// It always undoes migration 24, which renamed tables and columns, and 25, which copied tables.
 ///
 /// - Parameters:
 ///   - migrations: The other migrations to undo.
@@ -25,7 +25,7 @@ func undoMigrations(_ migrations: [Int] = [], of file: URL, _ sql: String = "") 
                 UPDATE meta SET name = 'moved' WHERE name = 'lastCommit';
                 """)
         try database.execute(sql: sql)
-        for migration in migrations + [24] {
+        for migration in migrations + [24, 25] {
             try database.execute(
                 sql: "DELETE FROM grdb_migrations WHERE identifier = ?", arguments: ["\(migration)"])
         }

@@ -365,6 +365,35 @@ import Testing
         #expect(try new.verify { _ in } == [])
     }
 
+    @Test func `Migration 25 keeps members and states of threads`() throws {
+        var member = MemberRow(conversation: 1, user: "alice", standing: .left, role: .owner)
+        (member.joinSeq, member.joinCountedIndex, member.readSeq, member.readCountedIndex) = (1, 2, 3, 4)
+        (member.clearSeq, member.clearCountedIndex, member.removedSeq, member.newDeviceFloor) = (5, 6, 7, 8)
+        (member.markedRev, member.view, member.userRev, member.level) = (9, 10, 11, .mentions)
+        (member.mutesPushes, member.isMarkedUnread, member.hasDeletedRanges) = (true, false, true)
+        let thread = ThreadStateRow(
+            thread: MessageID(high: 1, low: 2), following: .unfollowed, readSeq: 3, readCountedIndex: 4, userRev: 5)
+        let old = try SQLiteStore(directory: folder.url)
+        try old.write { store, _ in
+            var row = ConversationRow(id: .group("g"), salt: 1, createdAt: Date())
+            try store.put(&row)
+            try store.put(member)
+            try store.put(MemberRow(conversation: 1, user: "bob", standing: .reader))
+            try store.put(thread, of: "alice", in: 1)
+        }
+        try old.close()
+        try undoMigrations(of: file)
+        let new = try SQLiteStore(directory: folder.url)
+        let (members, state) = try new.read { store in
+            (
+                try (["alice", "bob"] as [UserID]).map { try store.member($0, of: 1) },
+                try store.threadState(of: "alice", in: thread.thread, of: 1)
+            )
+        }
+        #expect(members == [member, MemberRow(conversation: 1, user: "bob", standing: .reader)])
+        #expect(state == thread)
+    }
+
     @Test func `The main file of a closed store contains everything, without the write-ahead log`() throws {
         let store = try SQLiteStore(directory: folder.url)
         for _ in 0..<3 { try store.write { store, _ in try store.put(UserRow(profile: UserProfile(id: "alice"))) } }

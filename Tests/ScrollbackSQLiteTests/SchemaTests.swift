@@ -60,6 +60,28 @@ import Testing
         #expect(try openStore(after: nil, statement)?.hasPrefix("CREATE TABLE person (") == true)
     }
 
+    @Test func `No write builds a temporary index for the checks of its table`() throws {
+        func temporaryIndexes(_ database: Database, _ table: String) throws -> Int {
+            let values = try database.columns(in: table).map { _ in "?" }.joined(separator: ", ")
+            let steps = try Row.fetchAll(
+                database, sql: "EXPLAIN INSERT INTO \(table) VALUES (\(values))",
+                arguments: StatementArguments(repeatElement(0, count: database.columns(in: table).count)))
+            return steps.count { $0["opcode"] == "OpenEphemeral" }
+        }
+        let found = try openStore(after: nil) { database in
+            try String.fetchAll(
+                database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            ).filter { try temporaryIndexes(database, $0) > 0 }
+        }
+        #expect(found == [])
+        // A list of three values needs one.
+        let list = try DatabaseQueue().write { database in
+            try database.execute(sql: "CREATE TABLE t (a INTEGER CHECK (a IN (1, 2, 3)))")
+            return try temporaryIndexes(database, "t")
+        }
+        #expect(list == 1)
+    }
+
     @Test func `A new file stays empty if the creation of its tables fails`() throws {
         let queue = try DatabaseQueue()
         let migrator = SQLiteStore.migrator

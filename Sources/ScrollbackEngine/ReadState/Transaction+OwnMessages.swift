@@ -24,8 +24,10 @@ extension Transaction {
         }
         if known == nil { (member.joinSeq, member.joinCountedIndex) = joined }
         let base = UnreadBase(of: row, member, joined: joined)
+        // A sender who read up to the message before was mentioned in none since.
         if base.countedIndex == countBefore,
-            try store.mentions(of: sender, in: row.number, above: base.position).isEmpty
+            try base.position == message.seq - 1
+                || store.mentions(of: sender, in: row.number, above: base.position).isEmpty
         {
             member.readSeq = message.seq
             member.readCountedIndex = message.countedIndex

@@ -1,7 +1,7 @@
 /// Bytes to which others are appended.
 ///
-/// An array checks at each append whether it has space and whether its storage is shared. This type has one owner, and a
-/// caller that knows how many bytes follow reserves the space once. The storage is not shared, so it can be sent to
+/// An array checks at each append whether it has space and whether its storage is shared. This type has one owner, and
+/// a caller that knows how many bytes follow reserves the space once. The storage is not shared, so it can be sent to
 /// another thread with its owner.
 struct ByteBuilder: ~Copyable, @unchecked Sendable {
     private var start: UnsafeMutablePointer<UInt8>

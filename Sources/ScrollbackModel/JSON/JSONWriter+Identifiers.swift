@@ -1,7 +1,7 @@
 /// Members of the types that every message has.
 ///
-/// The generic method does the same, but the compiler does not specialize it across modules. It also makes a `String` of
-/// each value.
+/// The generic method does the same, but the compiler does not specialize it across modules. It also makes a `String`
+/// of each value.
 extension JSONWriter {
     package mutating func field(_ name: String, _ value: ConversationID?) {
         if let value { field(name, value.description) }

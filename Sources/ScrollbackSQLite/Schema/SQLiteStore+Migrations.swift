@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 24
+    static let schemaVersion = 25
 
     /// The migrations of a file to the newest schema, each in its own transaction.
     ///
@@ -41,6 +41,7 @@ extension SQLiteStore {
         migrator.registerMigration("22", migrate: createIncomingWebhookTable)
         migrator.registerMigration("23", migrate: createCancelledTable)
         migrator.registerMigration("24", migrate: renameTablesAndColumns)
+        migrator.registerMigration("25", migrate: replaceListsInChecks)
         return migrator
     }
 

@@ -208,7 +208,7 @@ extension SQLiteStore {
         CREATE TABLE member (
             userID TEXT NOT NULL,
             conversation INTEGER NOT NULL,
-            standing INTEGER NOT NULL CHECK (standing IN (0, 1, 2)),
+            standing INTEGER NOT NULL CHECK (standing BETWEEN 0 AND 2),
             role TEXT NOT NULL,
             joinSeq INTEGER NOT NULL,
             joinCountedIndex INTEGER NOT NULL,
@@ -282,7 +282,7 @@ extension SQLiteStore {
             conversation INTEGER NOT NULL,
             userID TEXT NOT NULL,
             thread BLOB NOT NULL,
-            following INTEGER NOT NULL CHECK (following IN (0, 1, 2)),
+            following INTEGER NOT NULL CHECK (following BETWEEN 0 AND 2),
             readSeq INTEGER NOT NULL,
             readCountedIndex INTEGER NOT NULL,
             userRev INTEGER NOT NULL,
