@@ -54,10 +54,10 @@ package final class CommitQueue: Sendable {
     private let unconfirmed = Mutex<Unconfirmed?>(nil)
 
     private struct State {
-        var waiting: WriterQueue<any QueuedWrite>
+        var waiting: WriterQueue<QueuedWrite>
         var isRunning = false
         var isClosed = false
-        var refusals: [WriterQueue<any QueuedWrite>.Bound: Int] = [:]
+        var refusals: [WriterQueue<QueuedWrite>.Bound: Int] = [:]
     }
 
     /// Creates a queue that writes to a store.
@@ -135,7 +135,7 @@ package final class CommitQueue: Sendable {
         _ body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
-        let write = PendingWrite(footprints: footprints, body: body, completion: completion)
+        let write = QueuedWrite(footprints: footprints, body: body, completion: completion)
         admit(write) { state in
             guard let bound = state.waiting.append(write, of: owner) else { return nil }
             state.refusals[bound, default: 0] += 1
@@ -153,7 +153,7 @@ package final class CommitQueue: Sendable {
 
     /// Completes after all writes that any user submitted before this call.
     package func waitForSubmitted(completion: @escaping @Sendable (Result<Void, ChatError>) -> Void) {
-        let barrier = PendingWrite(footprints: [], body: { _ in }, completion: completion)
+        let barrier = QueuedWrite(footprints: [], body: { _ in }, completion: completion)
         admit(barrier) { state in
             state.waiting.appendBarrier(barrier)
             return nil
@@ -161,7 +161,7 @@ package final class CommitQueue: Sendable {
     }
 
     /// Queues a write with `add`, and starts the writer if it is idle.
-    private func admit(_ write: any QueuedWrite, _ add: (inout State) -> ChatError?) {
+    private func admit(_ write: QueuedWrite, _ add: (inout State) -> ChatError?) {
         let next: Admission = state.withLock { state in
             if state.isClosed { return .refuse(ChatError(.shuttingDown, "The server is shutting down.")) }
             if let refusal = add(&state) { return .refuse(refusal) }
@@ -196,7 +196,7 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    private func takeBatch() -> [any QueuedWrite]? {
+    private func takeBatch() -> [QueuedWrite]? {
         state.withLock { state in
             let batch = state.waiting.takeBatch(limit: Self.maximumBatch)
             if batch.isEmpty { state.isRunning = false }
@@ -216,7 +216,7 @@ package final class CommitQueue: Sendable {
     ///
     /// Its callers wait until the outcome is known.
     private struct Unconfirmed {
-        var batch: [any QueuedWrite]
+        var batch: [QueuedWrite]
         var outcome: Outcome?
         var error: UnconfirmedCommit
         var start: DispatchTime
@@ -226,7 +226,7 @@ package final class CommitQueue: Sendable {
     ///
     /// - Returns: The number of writes at the end of `taken` that did not begin.
     @discardableResult
-    private func execute(_ taken: [any QueuedWrite]) -> Int {
+    private func execute(_ taken: [QueuedWrite]) -> Int {
         var batch = taken
         let start = DispatchTime.now()
         var outcome: Outcome?
@@ -263,7 +263,7 @@ package final class CommitQueue: Sendable {
         return taken.count - batch.count
     }
 
-    private func expectedReads(of batch: [any QueuedWrite]) -> ExpectedReads {
+    private func expectedReads(of batch: [QueuedWrite]) -> ExpectedReads {
         var reads = ExpectedReads()
         reads.footprints = batch.flatMap(\.footprints)
         reads.usage = ledger.unknown(reads.footprints.map(\.user), on: UsageRow.day(of: clock()))
@@ -275,7 +275,7 @@ package final class CommitQueue: Sendable {
     ///
     /// Writes that have not begun after `batchTime` are removed from the batch.
     private func run(
-        _ batch: inout [any QueuedWrite], in writer: any StoreWriter, _ commit: Int64, at time: Date
+        _ batch: inout [QueuedWrite], in writer: any StoreWriter, _ commit: Int64, at time: Date
     ) throws -> CommitEffects {
         let now = max(Timetoken(time), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
         let transaction = Transaction(
@@ -295,7 +295,7 @@ package final class CommitQueue: Sendable {
         return CommitEffects(events: transaction.events, summary: summary)
     }
 
-    private func finish(_ batch: [any QueuedWrite], _ outcome: Outcome?, _ start: DispatchTime) {
+    private func finish(_ batch: [QueuedWrite], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
         if let outcome {
             let announce = {
@@ -309,7 +309,7 @@ package final class CommitQueue: Sendable {
         observe(CommitReport(writeCount: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
     }
 
-    private func fail(_ batch: [any QueuedWrite], _ failure: ChatError) {
+    private func fail(_ batch: [QueuedWrite], _ failure: ChatError) {
         observe(CommitReport(writeCount: batch.count, seconds: 0, failed: true))
         for write in batch { write.finish(failure) }
     }
