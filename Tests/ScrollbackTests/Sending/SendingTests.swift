@@ -506,8 +506,8 @@ struct SendingTests {
         await #expect(
             performing: { try await chat.setDraft(Draft("hello all", mentions: .users(tooManyUsers))) },
             throws: { ($0 as? ChatError)?.parameter == "mentions" })
-        // An earlier version could store such a draft. The server sends this device the other draft at any time, so this
-        // one is of another conversation.
+        // An earlier version could store such a draft. It is of another conversation, because the server can send the
+        // first draft to this device at any time.
         let alice = try await server.client("alice")
         try await alice.core.store.write { writer in
             try writer.save(Draft("hello all", mentions: .users(tooManyUsers)), in: .direct("bob"), now: Date())
