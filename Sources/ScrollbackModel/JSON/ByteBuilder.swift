@@ -1,8 +1,9 @@
 /// Bytes to which others are appended.
 ///
 /// An array checks at each append whether it has space and whether its storage is shared. This type has one owner, and
-/// a caller that knows how many bytes follow reserves the space once. The storage is not shared, so it can be sent to
-/// another thread with its owner.
+/// a caller that knows how many bytes follow reserves the space once.
+///
+/// `@unchecked Sendable`: only the owner has the address of the storage.
 struct ByteBuilder: ~Copyable, @unchecked Sendable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
