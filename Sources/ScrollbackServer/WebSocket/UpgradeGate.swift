@@ -4,11 +4,12 @@ import NIOHTTP1
 import ScrollbackModel
 import ScrollbackWire
 
-/// Decides which requests are upgraded to a WebSocket.
+/// Decides which requests are upgraded to a WebSocket: only the first of a connection can be.
 ///
 /// All other requests continue as plain HTTP without their `Upgrade` header, because the upgrade handler would drop
 /// them. For example, a wrong subprotocol or origin gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110
-/// section 7.8).
+/// section 7.8). NIO's parser stops after a request with this header, and after `CONNECT`. So the connection ends with
+/// the answer, and the bytes that follow are discarded. The parser would keep them in memory.
 ///
 /// The handler also closes connections without a request after 30 seconds, or when the server shuts down.
 final class UpgradeGate: ChannelInboundHandler {
@@ -30,7 +31,7 @@ final class UpgradeGate: ChannelInboundHandler {
         return limits
     }()
 
-    private enum Phase { case silent, http, upgrading, webSocket }
+    private enum Phase { case silent, http, lastRequest, upgrading, webSocket }
     private let allowedOrigins: AllowedOrigins
     private var phase = Phase.silent
     private var timeout: Scheduled<Void>?
@@ -55,20 +56,20 @@ final class UpgradeGate: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(var head):
             timeout?.cancel()
-            if Self.isWebSocket(head), isAllowed(head.headers) {
+            if phase == .silent, Self.isWebSocket(head), isAllowed(head.headers) {
                 phase = .upgrading
+            } else if head.headers.contains(name: "upgrade") || head.method == .CONNECT {
+                phase = .lastRequest
+                head.headers.remove(name: "upgrade")
+                head.headers.replaceOrAdd(name: "connection", value: "close")
             } else {
                 phase = .http
-                if head.headers.contains(name: "upgrade") {
-                    head.headers.remove(name: "upgrade")
-                    // The parser stops after such a request, so that it must be the connection's last one.
-                    head.headers.replaceOrAdd(name: "connection", value: "close")
-                }
             }
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body: context.fireChannelRead(data)
         case .end:
             if phase == .upgrading { phase = .webSocket }
+            if phase == .lastRequest { discardRest(context) }
             context.fireChannelRead(data)
         }
     }
@@ -107,6 +108,17 @@ final class UpgradeGate: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    /// Discards all bytes that the client sends from now on.
+    private func discardRest(_ context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        do {
+            let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(DiscardingHandler(), position: .before(parser))
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
     private func isAllowed(_ headers: HTTPHeaders) -> Bool {
         let origins = headers["origin"]
         let origin = origins.isEmpty ? nil : origins.joined(separator: ", ")
@@ -126,4 +138,11 @@ final class UpgradeGate: ChannelInboundHandler {
             && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == HelloFrame.subprotocol }
             && !head.headers.contains(name: "content-length") && !head.headers.contains(name: "transfer-encoding")
     }
+}
+
+/// Discards the bytes that a client sends.
+private final class DiscardingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 }

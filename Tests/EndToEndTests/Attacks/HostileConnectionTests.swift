@@ -65,6 +65,44 @@ struct HostileConnectionTests {
         _ = try await TestSocket.signedIn(server, "alice")
     }
 
+    @Test(
+        "The bytes after a request that stops the HTTP parser don't fill the server's memory",
+        arguments: [
+            ["CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"],
+            ["GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
+            [
+                "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET /v1/connect HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                    + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                    + "Sec-WebSocket-Protocol: scrollback.v1.json\r\n\r\n",
+            ],
+        ])
+    func bytesAfterAnUpgrade(_ requests: [String]) async throws {
+        let server = try await RunningServer.start()
+        let stranger = try await RawConnection(server)
+        var last = ""
+        for request in requests {
+            stranger.write(request)
+            last = try await stranger.answer().head.lowercased()
+        }
+        #expect(last.contains("connection: close"))
+        let before = try #require(server.residentBytes)
+        let progress = FloodProgress()
+        let flood = Task {
+            let part = [UInt8](repeating: 0x78, count: 1 << 20)
+            for _ in 0..<64 {
+                guard (try? await stranger.send(part)) != nil else { break }
+                progress.add()
+            }
+            progress.end()
+        }
+        let growth = try await self.growth(of: server, from: before, atMost: 16 << 20) { progress.hasEnded }
+        stranger.close()
+        await flood.value
+        #expect(growth < 16 << 20, "The server grew by \(growth >> 20) MiB.")
+        _ = try await TestSocket.signedIn(server, "alice")
+    }
+
     /// Returns the growth of the server's memory as soon as it exceeds a limit or the attack has ended.
     private func growth(
         of server: RunningServer, from before: Int, atMost limit: Int, until hasEnded: () -> Bool
