@@ -62,7 +62,7 @@ extension Engine {
         case .after(let point):
             return try pages.newer(than: pages.position(point, "after").oldestNewer - 1, before: nil, &budget)
         case .around(let point, let before, let after):
-            return try pages.around(try pages.position(point, "around"), before: before, after: after, in: budget)
+            return try pages.around(try pages.position(point, "around"), before: before, after: after, &budget)
         case .backward(let from, let to):
             let bound = try pages.position(from, "before").newestOlder + 1
             return try pages.older(than: bound, downTo: try pages.position(to, "from").newestOlder + 1, &budget)

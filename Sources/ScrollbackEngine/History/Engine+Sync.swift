@@ -57,8 +57,9 @@ extension Engine {
             var window = HeadWindow(heads: [], cursor: "", isDone: false)
             var count = 0
             var bytes = 0
+            var isFull: Bool { count >= limit || bytes >= ResponseBudget.answerBytes }
             for candidate in candidates {
-                if count >= limit || bytes >= ResponseBudget.answerBytes { break }
+                if isFull { break }
                 count += 1
                 guard var head = try headOrTombstone(of: candidate, for: caller, in: store) else { continue }
                 if text != nil, candidate.hasDeletedRanges {
@@ -69,28 +70,34 @@ extension Engine {
                 window.heads.append(head)
                 bytes += head.weight
             }
-            window.isDone = count == candidates.count
             if isFirst, cursor.isNew { window.totals = try totals(of: memberships, for: caller, in: store) }
-            if window.isDone {
-                // No later pass includes conversations that the user left and that changed since, so the departure is
-                // reported here.
-                for candidate in memberships
-                where !candidate.isReportedBySync && candidate.lastCommit > pass.lastCommit
-                    && candidate.changedRev > cursor.userRev
-                {
-                    if let head = try headOrTombstone(of: candidate, for: caller, in: store) {
-                        window.heads.append(head)
-                    }
-                }
-                window.hasDrafts = try !store.drafts(of: caller.user, after: cursor.userRev, limit: 1).isEmpty
-                cursor = SyncCursor(generation: generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
-            } else {
+            if count < candidates.count {
                 let last = candidates[count - 1]
                 if isTop {
                     pass.top = last.recentsPosition
                 } else {
                     (pass.below, pass.number) = (last.lastCommit, last.number)
                 }
+            } else {
+                pass.continueWithDepartures()
+                window.isDone = true
+                let departures = memberships.filter { pass.hasDeparture($0) && $0.changedRev > cursor.userRev }
+                for departure in departures.sorted(by: { $0.number < $1.number }) {
+                    if isFull {
+                        window.isDone = false
+                        break
+                    }
+                    count += 1
+                    pass.number = departure.number
+                    guard let head = try headOrTombstone(of: departure, for: caller, in: store) else { continue }
+                    window.heads.append(head)
+                    bytes += head.weight
+                }
+            }
+            if window.isDone {
+                window.hasDrafts = try !store.drafts(of: caller.user, after: cursor.userRev, limit: 1).isEmpty
+                cursor = SyncCursor(generation: generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
+            } else {
                 cursor.pass = pass
             }
             window.cursor = cursor.text
@@ -105,6 +112,9 @@ extension Engine {
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncResult] {
         // Messages before it are not replayed; clients fetch them on demand.
         let oldest = Timetoken(clock().addingTimeInterval(-Double(settings.replayDays) * 86_400))
+        guard Set(positions.map { $0.conversation.logID.absolute(for: caller.user) }).count == positions.count else {
+            throw ChatError.invalidParameter("positions", "must have each conversation once")
+        }
         return try read(about: positions.map(\.conversation.logID), for: caller) { store in
             let accesses = try positions.map { position in
                 try Self.refusal {
@@ -211,6 +221,9 @@ extension Engine {
         guard rev < access.state.rev else { return ([], access.state.rev) }
         let number = access.conversation.number
         let rows = try store.changes(in: number, after: rev, limit: Self.syncChanges)
+        let newest = Dictionary(
+            rows.filter { $0.kind == .message && $0.rev <= access.state.rev }.map { ($0.places.lowerBound, $0.rev) },
+            uniquingKeysWith: max)
         var changes: [LogChange] = []
         var through = rev
         for row in rows {
@@ -226,11 +239,14 @@ extension Engine {
             case .message:
                 let seq = row.places.lowerBound
                 // A message that was changed again is part of a later change.
-                guard access.visible.contains(seq), let message = try store.message(at: seq, in: number),
-                    message.rev == row.rev || message.rev > access.state.rev,
+                guard newest[seq] == row.rev, access.visible.contains(seq),
+                    let message = try store.message(at: seq, in: number)
+                else { break }
+                // Also if the message is not returned, because it was read.
+                guard budget.take(message) else { return (changes, through) }
+                guard message.rev == row.rev || message.rev > access.state.rev,
                     var shown = try access.change(message, in: store)
                 else { break }
-                guard budget.take(message) else { return (changes, through) }
                 shown.rev = row.rev
                 changes.append(.message(shown))
             }
@@ -295,15 +311,30 @@ private struct SyncCursor {
         var userRev: Int64
         /// The commit of the last conversation returned; the pass continues below it and `number`.
         ///
-        /// Conversations with the same commit are ordered by their own number.
+        /// Conversations with the same commit are ordered by their own number. 0 if only departures are left.
         var below = Int64.max
+        /// The number of the last conversation returned.
         var number: Int64 = 0
         /// The list position of the last conversation returned, if the pass started with the top of the list.
         var top: RecentsPosition?
 
+        private var hasOnlyDepartures: Bool { below == 0 }
+
         func isPending(_ row: MembershipSummary) -> Bool {
-            row.lastCommit <= lastCommit && (row.lastCommit, row.number) < (below, number)
+            !hasOnlyDepartures && row.lastCommit <= lastCommit && (row.lastCommit, row.number) < (below, number)
                 && top.map { row.recentsPosition < $0 } ?? true
+        }
+
+        /// Ends the part of the pass with the conversations that changed up to its start.
+        mutating func continueWithDepartures() {
+            if !hasOnlyDepartures { (below, number, top) = (0, 0, nil) }
+        }
+
+        /// Returns whether the end of the pass reports that the user left a conversation.
+        ///
+        /// These are conversations that changed after the start of the pass. No later pass includes them.
+        func hasDeparture(_ row: MembershipSummary) -> Bool {
+            !row.isReportedBySync && row.lastCommit > lastCommit && row.number > number
         }
     }
 

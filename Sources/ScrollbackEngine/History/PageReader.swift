@@ -10,15 +10,9 @@ struct PageReader {
     let sort: Sort
     let filter: MessageFilter
 
-    /// The maximum number of positions that one filtered page examines; the page may be empty and has a cursor to
-    /// continue.
-    static let maximumScan: Int64 = 20_000
-    /// The maximum if the store has an index that selects few other messages than the requested ones.
-    static let maximumIndexedScan: Int64 = 500_000
-
-    private var longestScan: Int64 {
-        if filter == .all { return .max }
-        return filter.isSelective ? Self.maximumIndexedScan : Self.maximumScan
+    /// What one position that a filter examines costs of ``ResponseBudget/scan``.
+    private var scanCost: Int64 {
+        filter.isSelective ? 1 : ResponseBudget.maximumScan / ResponseBudget.maximumUnindexedScan
     }
 
     private var row: ConversationRow { access.conversation }
@@ -51,19 +45,22 @@ struct PageReader {
     }
 
     /// Returns the messages on both sides of a position, and the message at the position.
-    func around(_ place: Position, before: Int, after: Int, in budget: ResponseBudget) throws -> LogPage {
+    func around(_ place: Position, before: Int, after: Int, _ budget: inout ResponseBudget) throws -> LogPage {
         var place = place
         // If several messages have the same time, the first is the one at the position and the others are newer.
         place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
-        var budget = budget.with(messages: 1)
+        if budget.isOutOfBytes { return try page(empty(above: place.newestOlder), hasOlder: true, hasNewer: true) }
         var exact: [MessageRow] = []
         if let seq = place.exact, access.visible.contains(seq) {
-            exact = try messages(seq...seq, newestFirst: true, &budget)
+            exact = try budget.part(budget, messages: 1) { try messages(seq...seq, newestFirst: true, &$0) }
         }
-        var budgetBelow = budget.with(messages: before, bytes: budget.bytes / 2)
-        var budgetAbove = budget.with(messages: after, bytes: budget.bytes / 2)
-        let below = try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &budgetBelow)
-        let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &budgetAbove)
+        let half = budget.half
+        let below = try budget.part(half, messages: before) {
+            try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &$0)
+        }
+        let above = try budget.part(half, messages: after) {
+            try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &$0)
+        }
         var run = Run(lower: below.lower, upper: above.upper)
         run.rows = above.rows + exact + below.rows
         return try page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
@@ -72,16 +69,21 @@ struct PageReader {
     // MARK: Runs
 
     private func readOlder(from top: Seq, downTo bottom: Seq, _ budget: inout ResponseBudget) throws -> Run {
-        guard !budget.isFull, top >= bottom else { return empty(above: max(top, bottom - 1)) }
+        let limit = scanLimit(budget)
+        var left = limit
+        guard !budget.isFull, left > 0, top >= bottom else { return empty(above: max(top, bottom - 1)) }
+        defer { takeScan(limit - left, &budget) }
         var run = Run(lower: bottom, upper: top)
-        var left = longestScan
         for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
             // Gaps are not examined, so they cost nothing.
             let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
             try append(part, newestFirst: true, to: &run.rows, &budget)
+            let last = run.rows.last?.seq
             if budget.isFull {
-                guard let last = run.rows.last else { return empty(above: top) }
-                run.lower = last.seq
+                let reached = last.flatMap { part.contains($0) ? $0 : nil } ?? part.lowerBound
+                left -= part.upperBound - reached + 1
+                guard let last else { return empty(above: top) }
+                run.lower = last
                 return run
             }
             left -= Int64(part.count)
@@ -94,16 +96,21 @@ struct PageReader {
     }
 
     private func readNewer(from bottom: Seq, to last: Seq, _ budget: inout ResponseBudget) throws -> Run {
-        guard !budget.isFull, bottom <= last else { return empty(above: min(bottom - 1, state.head)) }
+        let limit = scanLimit(budget)
+        var left = limit
+        guard !budget.isFull, left > 0, bottom <= last else { return empty(above: min(bottom - 1, state.head)) }
+        defer { takeScan(limit - left, &budget) }
         var run = Run(lower: bottom, upper: last)
-        var left = longestScan
         var rows: [MessageRow] = []
         for range in access.visible.clipped(to: bottom...last).ranges {
             let part = range.lowerBound...min(range.upperBound, range.lowerBound + min(left, last) - 1)
             try append(part, newestFirst: false, to: &rows, &budget)
+            let last = rows.last?.seq
             if budget.isFull {
-                guard let newest = rows.last else { return empty(above: bottom - 1) }
-                run.upper = newest.seq
+                let reached = last.flatMap { part.contains($0) ? $0 : nil } ?? part.upperBound
+                left -= reached - part.lowerBound + 1
+                guard let last else { return empty(above: bottom - 1) }
+                run.upper = last
                 break
             }
             left -= Int64(part.count)
@@ -114,6 +121,13 @@ struct PageReader {
         }
         run.rows = rows.reversed()
         return run
+    }
+
+    /// Returns the number of positions that the filter may examine.
+    private func scanLimit(_ budget: ResponseBudget) -> Int64 { filter == .all ? .max : budget.scan / scanCost }
+
+    private func takeScan(_ positions: Int64, _ budget: inout ResponseBudget) {
+        if filter != .all { budget.takeScan(positions * scanCost) }
     }
 
     /// Appends the messages of a range to others, and copies them only if they are not the first.

@@ -2,6 +2,8 @@ import ScrollbackModel
 
 /// The remaining size of an answer: a number of messages, and an approximate number of bytes.
 ///
+/// It also limits how many messages filters examine. If an answer has pages of several conversations, they share it.
+///
 /// The first message always fits, so that a client that repeats its request makes progress.
 package struct ResponseBudget: Hashable, Sendable {
     /// The maximum size of an answer, in bytes.
@@ -9,8 +11,18 @@ package struct ResponseBudget: Hashable, Sendable {
     /// On slow connections, a larger answer would time out and be requested again forever.
     package static let answerBytes = 512 * 1024
 
+    /// The maximum number of positions that the filters of an answer examine if the store has an index that selects few
+    /// other messages than the requested ones.
+    ///
+    /// A page can be empty, and has a cursor to continue.
+    static let maximumScan: Int64 = 500_000
+    /// The maximum without an index.
+    static let maximumUnindexedScan: Int64 = 20_000
+
     package private(set) var messages: Int
     package private(set) var bytes: Int
+    /// The rest of ``maximumScan``.
+    private(set) var scan = maximumScan
     /// Whether the answer includes the messages' actions.
     var includesActions = false
     private var isUnused = true
@@ -23,7 +35,9 @@ package struct ResponseBudget: Hashable, Sendable {
     }
 
     /// Whether no more messages fit.
-    package var isFull: Bool { messages <= 0 || didOverflow }
+    package var isFull: Bool { messages <= 0 || isOutOfBytes }
+    /// Whether no more messages fit, however many are allowed.
+    var isOutOfBytes: Bool { didOverflow || bytes <= 0 && !isUnused }
 
     /// Takes the space for a message, and returns whether it fit.
     package mutating func take(_ row: MessageRow) -> Bool {
@@ -39,11 +53,31 @@ package struct ResponseBudget: Hashable, Sendable {
         return true
     }
 
-    /// Returns a budget with the same options and other limits.
-    func with(messages: Int, bytes: Int? = nil) -> ResponseBudget {
-        var budget = ResponseBudget(messages: messages, bytes: bytes ?? self.bytes)
-        budget.includesActions = includesActions
-        return budget
+    /// Takes what the examined positions of a filter cost.
+    mutating func takeScan(_ cost: Int64) {
+        scan -= min(cost, scan)
+    }
+
+    /// Half of the remaining bytes and positions.
+    var half: ResponseBudget {
+        var half = self
+        half.bytes /= 2
+        half.scan /= 2
+        return half
+    }
+
+    /// Calls a closure with a budget for another number of messages, and deducts the bytes and positions that it used.
+    mutating func part<Value>(
+        _ start: ResponseBudget, messages: Int, to body: (inout ResponseBudget) throws -> Value
+    ) rethrows -> Value {
+        var part = start
+        part.messages = messages
+        part.isUnused = true
+        let value = try body(&part)
+        bytes -= min(start.bytes - part.bytes, bytes)
+        takeScan(start.scan - part.scan)
+        isUnused = isUnused && part.isUnused
+        return value
     }
 
     /// Calls a closure with a part of the budget for at most `most` messages, and deducts what the closure used.

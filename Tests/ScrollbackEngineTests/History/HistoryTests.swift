@@ -37,6 +37,55 @@ struct HistoryTests {
         }
     }
 
+    // MARK: Several conversations
+
+    @Test("Pages of several conversations share how many messages a filter may examine, and have cursors to continue")
+    func sharedScan() throws {
+        let harness = try EngineHarness()
+        let ids = (0..<4).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for id in ids {
+            try harness.make(id, members: ["alice"])
+            try harness.fill(id, 9000)
+        }
+        let filter = MessageFilter(senders: ["nobody"])
+        var left = ids.map { (id: $0, cursor: HistoryCursor?.none) }
+        var rounds = 0
+        while !left.isEmpty, rounds < 10 {
+            rounds += 1
+            let pages = try harness.engine.fetch(FetchQuery(left, filter: filter), by: Caller(user: "alice"))
+            var examined: Int64 = 0
+            left = try pages.compactMap { page in
+                let found = try page.result.get()
+                #expect(found.messages.isEmpty)
+                examined += found.coverage.range.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
+                return found.older.map { (page.conversation, $0) }
+            }
+            #expect((1...20_000).contains(examined))
+        }
+        #expect((left.count, rounds) == (0, 2))
+    }
+
+    @Test("Pages around a point in several conversations share the size of an answer, and have cursors to continue")
+    func sharedSizeAround() throws {
+        let harness = try EngineHarness()
+        let ids = (0..<10).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for id in ids {
+            try harness.make(id, members: ["alice"])
+            for _ in 1...5 { try harness.send(String(repeating: "x", count: 50_000), to: id, by: "alice") }
+        }
+        let query = FetchQuery(ids.map { ($0, nil) }, anchor: .around(.seq(3), before: 2, after: 2))
+        let pages = try harness.engine.fetch(query, by: Caller(user: "alice")).map { try $0.result.get() }
+        #expect((8...14).contains(pages.reduce(0) { $0 + $1.messages.count }))
+        #expect(pages[0].messages.map(\.seq) == [1, 2, 3, 4, 5])
+        // Nothing of the last page fits, but its cursors lead to all messages.
+        #expect(pages[9].messages.isEmpty)
+        var seqs: [Seq] = []
+        for cursor in [pages[9].older, pages[9].newer].compactMap(\.self) {
+            seqs += try harness.page(.cursor(cursor), of: ids[9], by: "alice").messages.map(\.seq)
+        }
+        #expect(seqs.sorted() == [1, 2, 3, 4, 5])
+    }
+
     // MARK: Boundaries
 
     @Test(

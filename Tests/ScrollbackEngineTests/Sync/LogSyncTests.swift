@@ -129,6 +129,52 @@ struct LogSyncTests {
         }
     }
 
+    @Test("A request with two positions of one log is refused")
+    func repeatedPositions() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        let epoch = try harness.head(group, "alice").state.epoch
+        func error(_ ids: [ConversationID]) -> ChatError? {
+            refusal {
+                let positions = ids.map { LogPosition(conversation: $0, epoch: epoch, view: 0, seq: 0, rev: 0) }
+                _ = try harness.engine.syncLogs(positions, by: Caller(user: "alice"))
+            }
+        }
+        #expect(error([group, .direct("bob"), group])?.parameter == "positions")
+        #expect(error([.direct("bob"), .direct(between: "alice", and: "bob")])?.parameter == "positions")
+        #expect(error([group, .direct("bob")]) == nil)
+    }
+
+    @Test("Changes of messages that were changed again count as read, and later answers have the rest")
+    func supersededChanges() throws {
+        let harness = try EngineHarness()
+        let alice = Caller(user: "alice")
+        try harness.make(group, members: ["alice"])
+        let text = String(repeating: "x", count: 100_000)
+        let messages = (1...10).map { _ in harness.submission(text) }
+        for message in messages { try harness.send(message, to: group, by: alice) }
+        let state = try harness.head(group, "alice").state
+        // Each message has 51 changes, so the first 500 have none in its current state.
+        for value in 1...51 {
+            let admin = Caller(user: UserID(known: "u\(value)"), isAdmin: true)
+            for message in messages { try harness.react("+", to: message.id, in: group, by: admin) }
+        }
+        var position = LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: 10, rev: 0)
+        var found: [Seq] = []
+        var rounds = 0
+        while true {
+            let sync = try harness.engine.syncLogs([position], by: alice)[0].result.get()
+            rounds += 1
+            #expect(sync.changedThrough > position.rev || sync.changes.isEmpty)
+            for case .message(let message) in sync.changes { found.append(message.seq) }
+            guard sync.changedThrough < sync.page.state.rev, rounds < 100 else { break }
+            position.rev = sync.changedThrough
+        }
+        #expect(found == Array(1...10))
+        // Ten messages of 100 kB are read once for the superseded changes and once for their current state.
+        #expect((3...6).contains(rounds))
+    }
+
     @Test("A position of another epoch or beyond the head gets the newest page")
     func foreignPositions() throws {
         let harness = try EngineHarness()

@@ -393,6 +393,37 @@ struct SyncTests {
         #expect(found == names.reversed())
     }
 
+    @Test("Departures from conversations with long last messages come in windows of limited size, each once")
+    func longDepartures() throws {
+        let harness = try EngineHarness()
+        let names = (1...20).map { "group:g\($0)" }
+        let groups = (1...20).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for id in [group] + groups { try harness.make(id, members: ["alice", "bob"]) }
+        for id in groups { try harness.send(String(repeating: "x", count: 120_000), to: id, by: "alice") }
+        let before = try harness.pass(by: "bob").cursor
+        for id in groups { try harness.leave(id, "bob") }
+        try harness.send(to: group, by: "alice")
+        // No device has a cursor with a pass from before all commits, but anyone can send one.
+        let generation = before.prefix { $0 != "." }
+        let forged = "\(generation).0.0.0.0.\(String(Int64.max, radix: 36))"
+        let caller = Caller(user: "bob")
+        let first = try harness.engine.syncWindow(cursor: before, limit: 21, by: caller)
+        for id in groups { try harness.send("not for bob", to: id, by: "alice") }
+        for start in [first, try harness.engine.syncWindow(cursor: forged, limit: 21, by: caller)] {
+            var found: [String] = []
+            var window = start
+            while true {
+                #expect((1...6).contains(window.heads.count))
+                found += self.names(window.heads)
+                guard !window.isDone, found.count <= 40 else { break }
+                window = try harness.engine.syncWindow(cursor: window.cursor, limit: 21, by: caller)
+            }
+            #expect(Set(found) == Set(names) || Set(found) == Set(names + ["group:g"]))
+            // Departures of the first window changed again, and so are also at the end of the pass.
+            #expect(found.count - Set(found).count <= (start.cursor == first.cursor ? 6 : 0))
+        }
+    }
+
     @Test("A head from before a read has a lower `userRev` than the result of the read")
     func headFromBeforeReadHasLowerRevision() throws {
         let harness = try EngineHarness()
