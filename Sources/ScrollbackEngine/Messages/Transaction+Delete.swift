@@ -68,6 +68,7 @@ extension Transaction {
     func hide(_ ranges: [SeqRange], _ subject: Subject, by user: UserID) throws {
         guard !ranges.isEmpty else { return }
         let row = subject.row
+        try checkCount(ofDeletedRangesWith: ranges, of: user, in: row.number)
         var member = memberForChange(subject.access)
         member.userRev = try advanceRev(of: user, by: user)
         member.hasDeletedRanges = true
@@ -79,6 +80,28 @@ extension Transaction {
         try insert(ranges.map { DeletedRangeRow($0, userRev: member.userRev) }, of: user, in: row.number)
         put(member)
         try flush()
+    }
+
+    /// The maximum number of ranges that are deleted from one conversation, for everyone and for each user.
+    ///
+    /// Each access reads them all.
+    private static let maximumDeletedRanges = 1000
+
+    /// Checks that a conversation has space for more deleted ranges.
+    ///
+    /// - Parameter user: The user for whom they are deleted; `nil` for everyone.
+    /// - Throws: `conflict`.
+    func checkCount(ofDeletedRangesWith ranges: [SeqRange], of user: UserID?, in number: Int64) throws {
+        let known = try store.deletedRanges(of: user, in: number)
+        var all = SeqRangeSet(known.map(\.places))
+        for range in ranges { all.insert(range) }
+        guard all.ranges.count <= max(Self.maximumDeletedRanges, known.count) else {
+            throw ChatError(
+                .conflict,
+                "At most \(Self.maximumDeletedRanges) separate ranges of a conversation can be deleted. "
+                    + "Delete the messages between some of them, or clear the history.",
+                limit: Self.maximumDeletedRanges)
+        }
     }
 
     /// Adds deleted ranges, and merges each with the ranges that it touches or overlaps.

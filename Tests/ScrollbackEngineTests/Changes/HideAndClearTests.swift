@@ -41,6 +41,27 @@ struct HideAndClearTests {
         #expect(try harness.page(of: group, by: "alice").seqs.count == 6)
     }
 
+    @Test("A user can hide 1,000 separate ranges of a conversation, and after that merge them or clear the history")
+    func rangesAreLimited() throws {
+        try harness.fill(group, 2100)
+        func ids(_ seqs: some Sequence<Int>) -> [MessageID] {
+            seqs.map { MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64($0)) }
+        }
+        let odd = Array(stride(from: 1, to: 2000, by: 2))
+        for start in stride(from: 0, to: odd.count, by: 100) {
+            #expect(try harness.hide(ids(odd[start..<start + 100]), in: group, by: "bob") == 100)
+        }
+        let error = refusal { try harness.hide(ids([2002]), in: group, by: "bob") }
+        #expect((error?.code, error?.limit) == (.conflict, 1000))
+        #expect(try harness.unread(group, "bob") == Counts(1100))
+        // Other users have their own ranges. A message between two ranges makes them one.
+        #expect(try harness.hide(ids([2002]), in: group, by: "alice") == 1)
+        #expect(try harness.hide(ids([2]), in: group, by: "bob") == 1)
+        #expect(try harness.hide(ids([2002]), in: group, by: "bob") == 1)
+        try harness.clear(group, through: 2050, by: "bob")
+        #expect(try harness.hide(ids([2060, 2062]), in: group, by: "bob") == 2)
+    }
+
     @Test("Clearing only moves up, absorbs hidden messages below, and leaves later messages visible")
     func clear() throws {
         let ids = try sent(6)

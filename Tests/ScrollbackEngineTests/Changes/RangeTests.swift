@@ -138,6 +138,22 @@ struct RangeTests {
         #expect(try row().recentTime == harness.head(group, "bob").lastMessage?.timetoken)
     }
 
+    @Test("A conversation has at most 1,000 separate deleted ranges, and its beginning can always be deleted")
+    func rangesAreLimited() throws {
+        let harness = try EngineHarness()
+        let group = ConversationID.group("many")
+        try harness.make(group, members: ["alice"])
+        try harness.fill(group, 2100)
+        func delete(_ seq: Seq) throws {
+            try harness.delete(DeleteRange(from: .seq(seq), to: .seq(seq + 1)), of: group)
+        }
+        for seq in stride(from: Seq(3), to: 2003, by: 2) { try delete(seq) }
+        let error = refusal { try delete(2010) }
+        #expect((error?.code, error?.limit) == (.conflict, 1000))
+        try harness.delete(DeleteRange(from: nil, to: .seq(100)), of: group)
+        try delete(2010)
+    }
+
     @Test("One sweep removes the rows of several deleted ranges")
     func oneSweepRemovesSeveralDeletedRanges() async throws {
         try harness.fill(group, 500)

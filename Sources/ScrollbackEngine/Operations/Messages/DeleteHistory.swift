@@ -44,6 +44,9 @@ extension Transaction {
             return 0
         }
         let deletedRange = max(lower, row.firstSeq)...min(upper, row.head)
+        if deletedRange.lowerBound > row.firstSeq {
+            try checkCount(ofDeletedRangesWith: [deletedRange], of: nil, in: row.number)
+        }
         let count = try messageCount(in: SeqRangeSet([deletedRange]), of: row)
         try remove(deletedRange, of: &row)
         if deletedRange.contains(row.recentSeq) { try findRecent(below: deletedRange.lowerBound, in: &row) }
