@@ -87,7 +87,7 @@ struct ChatScreen {
 
     /// A short text that identifies a message.
     private static func summary(of message: Message) -> String {
-        let summary = message.displayText.replacing("\n", with: " ")
+        let summary = message.displayText
         return summary.count > 40 ? "\(summary.prefix(39))…" : summary
     }
 }

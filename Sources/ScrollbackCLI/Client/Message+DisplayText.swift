@@ -4,8 +4,10 @@ import ScrollbackModel
 extension Message {
     /// The message as one line of text.
     ///
-    /// Describes media and locations in brackets.
-    var displayText: String {
+    /// Describes media and locations in brackets. A line break would allow a text to look like another sender's line.
+    var displayText: String { displayed.replacing(/\R+/, with: " ") }
+
+    private var displayed: String {
         guard let content else { return "(deleted)" }
         if let value = content.encrypted {
             let reason = decryptionError?.message ?? "it is encrypted with the key “\(value.key)”"

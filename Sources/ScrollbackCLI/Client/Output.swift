@@ -43,7 +43,7 @@ enum Output {
     }
 
     static func error(_ text: String) {
-        write(text + "\n", to: STDERR_FILENO)
+        write(text.printable + "\n", to: STDERR_FILENO)
     }
 }
 

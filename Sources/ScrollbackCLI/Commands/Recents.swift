@@ -160,7 +160,7 @@ private struct Entry {
         if unread > 0 { marks.append("\(unread) unread") } else if isMarkedUnread { marks.append("marked unread") }
         if mentions > 0 { marks.append("@\(mentions)") }
         let last = lastMessage.map { "\($0.sender): \($0.displayText)" } ?? ""
-        return "\(id)  \(marks.joined(separator: " "))  \(last.replacing("\n", with: " ").prefix(100))"
+        return "\(id)  \(marks.joined(separator: " "))  \(last.prefix(100))"
     }
 }
 

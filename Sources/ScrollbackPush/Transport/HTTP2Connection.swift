@@ -84,8 +84,11 @@ final class HTTP2Connection: Sendable {
             return response
         } catch {
             endTrialRequest(hasSucceeded: false)
-            // After a GOAWAY frame, the connection opens no more streams. The next request detects other failures.
-            if error is NIOHTTP2Errors.CreatedStreamAfterGoaway || error is ChannelError { retire() }
+            // After a GOAWAY frame, the connection opens no more streams. A request that is cancelled reached its
+            // deadline: perhaps the packets of the connection are lost, which TCP notices only after minutes.
+            if error is NIOHTTP2Errors.CreatedStreamAfterGoaway || error is ChannelError || Task.isCancelled {
+                retire()
+            }
             throw error
         }
     }

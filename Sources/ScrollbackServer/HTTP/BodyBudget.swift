@@ -3,10 +3,10 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// Bounds the memory of JSON bodies that are still arriving, for each user and for all together.
+/// Bounds the memory of bodies that are still arriving, for each user and for all together.
 ///
 /// A client can send a body at the minimum rate of ``TransferPace``, and so keep its part in memory for minutes. Bodies
-/// of uploads don't count, because they are written to the disk as they arrive.
+/// of large files don't count, because they are written to the disk as they arrive.
 final class BodyBudget: Sendable {
     /// The largest number of bytes for one user, and for all users together.
     static let standard = (own: 8 << 20, total: 256 << 20)

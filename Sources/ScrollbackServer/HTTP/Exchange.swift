@@ -46,6 +46,12 @@ final class Exchange: Sendable {
         try? await channel.writeAndFlush(HTTPResponsePart.head(head)).get()
     }
 
+    /// Sends `100 Continue` if the client waits for it (RFC 9110 section 10.1.1).
+    static func continueIfExpected(_ request: Request) async {
+        guard request.headers[.expect]?.lowercased() == "100-continue" else { return }
+        await current?.sendInformational(.continue)
+    }
+
     /// Closes the connection after the response, unless the whole body has been read.
     func closeAfterResponse() {
         if !isBodyRead.load(ordering: .relaxed) { closesAfterResponse.store(true, ordering: .relaxed) }

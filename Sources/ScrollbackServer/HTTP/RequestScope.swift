@@ -185,14 +185,17 @@ struct RequestScope: Sendable {
         return try await body(request, from: owner)
     }
 
-    /// Reads the request's body.
+    /// Reads the request's body, and sends `100 Continue` if the client waits for it.
     ///
-    /// - Parameter owner: The user whose memory the body counts against.
+    /// - Parameters:
+    ///   - owner: The user whose memory the body counts against.
+    ///   - limit: The maximum number of bytes; `nil` for that of a frame.
     /// - Throws: `too-large`, `malformed`, `timeout`, `rate-limited` or `overloaded`.
-    func body(_ request: Request, from owner: WorkOwner) async throws(ChatError) -> [UInt8] {
-        let limit = engine.limits.frameBytes
+    func body(_ request: Request, from owner: WorkOwner, upTo limit: Int? = nil) async throws(ChatError) -> [UInt8] {
+        let limit = limit ?? engine.limits.frameBytes
         let expected = request.headers[.contentLength].flatMap { Int($0) } ?? limit
         return try await bodies.reserving(min(max(expected, 0), limit), for: owner) { () throws(ChatError) in
+            await Exchange.continueIfExpected(request)
             do {
                 return Array(buffer: try await request.body.collect(upTo: limit))
             } catch is NIOTooManyBytesError {

@@ -25,13 +25,12 @@ extension Route {
             let id = try id(scope, context)
             let limit = scope.engine.settings.thumbnailBytes
             let bytes: [UInt8]
-            do {
-                bytes = Array(buffer: try await request.body.collect(upTo: limit))
-            } catch is NIOTooManyBytesError {
+            do throws(ChatError) {
+                bytes = try await scope.body(request, from: WorkOwner(caller), upTo: limit)
+            } catch {
+                guard error.code == .tooLarge else { throw error }
                 Exchange.current?.closeAfterResponse()
                 throw ChatError(.mediaTooLarge, "A thumbnail can have at most \(limit) bytes.", limit: limit)
-            } catch {
-                throw ChatError.bodyEndedEarly(error)
             }
             try scope.checkNames(of: try scope.query(request))
             let thumbnail = try await scope.engine.putThumbnail(bytes, of: id, by: caller)

@@ -102,7 +102,7 @@ extension Route {
         }
         uploadRequest.length = declaredLength ?? length
         if !fields.isResumable, let length, length <= UploadReceiver.partBytes {
-            return try await storeSmallFile(request, length, uploadRequest, by: caller, engine)
+            return try await storeSmallFile(scope, request, length, uploadRequest, by: caller)
         }
         let exchange = Exchange.current
         let isResumable = fields.isResumable
@@ -127,7 +127,7 @@ extension Route {
             }
             await exchange?.sendInformational(.uploadResumptionSupported, headers)
         }
-        await sendContinueIfExpected(request)
+        await Exchange.continueIfExpected(request)
         return try await UploadReceiver(
             engine: engine, fields: fields, transfer: transfer, isEnd: isEnd, location: location
         ).run(request)
@@ -135,17 +135,11 @@ extension Route {
 
     /// Stores a file that is small enough to buffer in memory.
     private static func storeSmallFile(
-        _ request: Request, _ length: Int64, _ uploadRequest: UploadRequest, by caller: Caller, _ engine: Engine
+        _ scope: RequestScope, _ request: Request, _ length: Int64, _ uploadRequest: UploadRequest, by caller: Caller
     ) async throws(ChatError) -> Response {
-        await sendContinueIfExpected(request)
-        let bytes: [UInt8]
-        do {
-            bytes = Array(buffer: try await request.body.collect(upTo: Int(length)))
-        } catch {
-            throw ChatError.bodyEndedEarly(error)
-        }
+        let bytes = try await scope.body(request, from: WorkOwner(caller), upTo: Int(length))
         guard bytes.count == length else { throw ChatError.bodyEndedEarly(nil) }
-        let (media, isNew) = try await engine.upload(bytes, uploadRequest, by: caller)
+        let (media, isNew) = try await scope.engine.upload(bytes, uploadRequest, by: caller)
         return respond(isNew ? .created : .ok) { media.writeMembers(to: &$0) }
     }
 
@@ -205,7 +199,7 @@ extension Route {
             }
             return response
         }
-        await sendContinueIfExpected(request)
+        await Exchange.continueIfExpected(request)
         return try await UploadReceiver(
             engine: engine, fields: fields, transfer: transfer, isEnd: isEnd
         ).run(request)
@@ -216,12 +210,6 @@ extension Route {
             .conflict,
             "The upload has \(row.offset) bytes, but the request starts at \(offset). Continue at \(row.offset).",
             parameter: "Upload-Offset")
-    }
-
-    /// Sends `100 Continue` if the client waits for it (RFC 9110 section 10.1.1).
-    private static func sendContinueIfExpected(_ request: Request) async {
-        guard request.headers[.expect]?.lowercased() == "100-continue" else { return }
-        await Exchange.current?.sendInformational(.continue)
     }
 }
 

@@ -65,10 +65,17 @@ final class EncryptedUpload: LocalUpload {
             if errno == ENOENT { throw DiskUpload.dataLost }
             throw DurableFile.failure("Can't open \(file.path)")
         }
+        do throws(ChatError) {
+            let header = try DurableFile.read(descriptor, at: 0, count: EncryptedFile.headerSize)
+            // Accept any name, because the header may already contain the blob's name. The hash verifies the content
+            // later.
+            encryptedFile = try EncryptedFile(header: header, name: nil, length: nil, path: file.path, keys: keys)
+        } catch {
+            // The deinitializer runs only if all properties have a value.
+            Foundation.close(descriptor)
+            throw error
+        }
         state = Mutex(State(descriptor: descriptor, isNew: false))
-        let header = try DurableFile.read(descriptor, at: 0, count: EncryptedFile.headerSize)
-        // Accept any name, because the header may already contain the blob's name. The hash verifies the content later.
-        encryptedFile = try EncryptedFile(header: header, name: nil, length: nil, path: file.path, keys: keys)
         let chunks = offset / Int64(EncryptedFile.chunkSize)
         let end = EncryptedFile.offset(ofChunk: chunks)
         guard lseek(descriptor, 0, SEEK_END) >= off_t(end) else { throw DiskUpload.dataLost }
