@@ -41,19 +41,11 @@ extension PostgresReader {
     }
 
     private static let actionsOfSender = Statement<ActionRow>(
-        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND sender = ? AND type = ?")
+        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND sender = ?")
 
-    func action(
-        at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
-    ) throws -> ActionRow? {
-        // The values of one user's actions on one message are few, and encrypted values could not be compared in SQL.
-        let actions =
-            try connection.ahead.actions(at: seq, sender, type: type, in: conversation)
-            ?? connection.all(Self.actionsOfSender) {
-                $0.add(conversation, seq, sender)
-                $0.add(utf8: type)
-            }
-        return actions.first { $0.value.utf8.elementsEqual(value.utf8) }
+    func actions(at seq: Seq, by sender: UserID, in conversation: Int64) throws -> [ActionRow] {
+        try connection.ahead.actions(at: seq, by: sender, in: conversation)
+            ?? connection.all(Self.actionsOfSender) { $0.add(conversation, seq, sender) }
     }
 
     private static let actionByTime = Statement<ActionRow>(

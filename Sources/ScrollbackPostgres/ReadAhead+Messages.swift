@@ -31,11 +31,7 @@ extension ReadAhead {
     }
 
     private static func parameters(_ actions: Set<ExpectedReads.Action>) -> [Parameters] {
-        actions.map { action in
-            var parameters = Parameters(action.message.conversation, action.message.id, action.user)
-            parameters.add(utf8: action.type)
-            return parameters
-        }
+        actions.map { Parameters($0.message.conversation, $0.message.id, $0.user) }
     }
 
     private static func parameters(_ followers: Set<ExpectedReads.Follower>) -> [Parameters] {
@@ -95,22 +91,20 @@ extension ReadAhead {
         (try MessageKey(&columns), columns.isNextNull ? nil : try ChangeRow(&columns))
     }
 
-    /// A user's actions of one type on one message, which are few.
+    /// A user's actions on one message, which are few.
     private static let action = Statement(
         """
-        SELECT c.number, m.seq, e.userID, e.type, \(prefixed(ActionRow.columns, "a"))
-        FROM unnest(?, ?, ?, ?, ?, ?) AS e (kind, target, part, id, userID, type)
+        SELECT c.number, m.seq, e.userID, \(prefixed(ActionRow.columns, "a"))
+        FROM unnest(?, ?, ?, ?, ?) AS e (kind, target, part, id, userID)
         JOIN conversation c USING (kind, target, part)
         JOIN LATERAL (SELECT seq FROM message WHERE id = e.id AND conversation = c.number OFFSET 0) AS m ON true
         LEFT JOIN LATERAL (
             SELECT * FROM action
-            WHERE conversation = c.number AND seq = m.seq AND sender = e.userID AND type = e.type OFFSET 0
+            WHERE conversation = c.number AND seq = m.seq AND sender = e.userID OFFSET 0
         ) AS a ON true
         """
     ) { columns in
-        let key = ActionKey(
-            conversation: columns.integer(), seq: columns.integer(), sender: columns.userID(),
-            type: try columns.utf8("type"))
+        let key = ActionKey(conversation: columns.integer(), seq: columns.integer(), sender: columns.userID())
         return (key, columns.isNextNull ? nil : try ActionRow(&columns))
     }
 

@@ -29,12 +29,11 @@ final class ReadAhead {
         var user: UserID
     }
 
-    /// A user's actions of one type on one message.
+    /// A user's actions on one message.
     struct ActionKey: Hashable {
         var conversation: Int64
         var seq: Seq
         var sender: UserID
-        var type: String
     }
 
     /// A search for the newest message at or before a time, between two sequence numbers.
@@ -166,8 +165,8 @@ final class ReadAhead {
         operations[MessageKey(conversation: conversation, id: operation)]
     }
 
-    func actions(at seq: Seq, _ sender: UserID, type: String, in conversation: Int64) -> [ActionRow]? {
-        actions[ActionKey(conversation: conversation, seq: seq, sender: sender, type: type)]
+    func actions(at seq: Seq, by sender: UserID, in conversation: Int64) -> [ActionRow]? {
+        actions[ActionKey(conversation: conversation, seq: seq, sender: sender)]
     }
 
     func lastAction(in conversation: Int64) -> Timetoken?? { lastActions[conversation] }
@@ -231,7 +230,7 @@ final class ReadAhead {
         if let known = lastActions[conversation] {
             lastActions[conversation] = .some(max(row.timetoken, known ?? row.timetoken))
         }
-        let key = ActionKey(conversation: conversation, seq: row.seq, sender: row.sender, type: row.type)
+        let key = ActionKey(conversation: conversation, seq: row.seq, sender: row.sender)
         actions[key]?.append(row)
     }
 

@@ -38,26 +38,11 @@ extension SQLiteReader {
         return try connection.all(Self.actionsAt, limit: limit) { $0.add(conversation, seq, after) }
     }
 
-    private static let actionByValue = Statement<ActionRow>(
-        """
-        SELECT \(ActionRow.columns) FROM action
-        WHERE conversation = ? AND seq = ? AND sender = ? AND type = ? AND value = ?
-        """)
     private static let actionsOfSender = Statement<ActionRow>(
-        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND sender = ? AND type = ?")
+        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND sender = ?")
 
-    func action(
-        at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
-    ) throws -> ActionRow? {
-        guard connection.cipher != nil else {
-            return try connection.first(Self.actionByValue) {
-                $0.add(conversation, seq, sender, type)
-                $0.add(value)
-            }
-        }
-        // Encrypted values can be compared only after decryption; a user has few actions on one message.
-        return try connection.all(Self.actionsOfSender) { $0.add(conversation, seq, sender, type) }
-            .first { $0.value == value }
+    func actions(at seq: Seq, by sender: UserID, in conversation: Int64) throws -> [ActionRow] {
+        try connection.all(Self.actionsOfSender) { $0.add(conversation, seq, sender) }
     }
 
     private static let actionByTime = Statement<ActionRow>(

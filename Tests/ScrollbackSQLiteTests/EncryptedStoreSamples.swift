@@ -120,8 +120,7 @@ struct EncryptedStoreSamples {
                 try store.user("alice"), row, try store.message(at: 1, in: number),
                 try store.message(MessageID(high: 1, low: 2), in: number), try store.spans(of: "bob", in: number),
                 try store.actions(at: nil, in: number, after: nil, limit: 9),
-                try store.action(
-                    at: 1, "alice", type: "reaction", value: word("action-value"), in: number),
+                try store.actions(at: 1, by: "alice", in: number),
                 try store.media(of: "alice", after: nil, limit: 9),
                 try store.uploads(touchedBefore: .distantFuture, limit: 9),
                 try store.bans(in: number, after: nil, limit: 9), try store.reports(isOpen: nil, below: .max, limit: 9),

@@ -6,13 +6,13 @@ extension Transaction {
 
     /// Checks that the store has space, and that the caller's quotas allow more data.
     ///
-    /// - Parameter addition: What the request adds. It decides how much space must be free.
+    /// - Parameter addition: What the request adds, which decides how much space must be free; `nil` if it needs none.
     /// - Throws: ``Refusal`` with `storage-full` if the volume has too little space; `rate-limited` if a quota of this
     ///   day in UTC is used up.
     func checkGrowth(
-        _ growth: Growth, by caller: Caller, adding addition: StorageSpace.Addition = .content
+        _ growth: Growth, by caller: Caller, adding addition: StorageSpace.Addition? = .content
     ) throws {
-        try space.check(for: addition)
+        if let addition { try space.check(for: addition) }
         guard !caller.isAdmin else { return }
         var known: Growth?
         for quota in Quota.allCases where growth[quota] > 0 {
@@ -58,7 +58,14 @@ extension Transaction {
 
 extension Submission {
     /// The approximate number of bytes that the message adds to the store.
-    var storedBytes: Int { content.json.text.utf8.count + attributes.storedBytes + Transaction.rowBytes }
+    var storedBytes: Int {
+        content.json.text.utf8.count + attributes.storedBytes + attributes.mentionBytes + Transaction.rowBytes
+    }
+}
+
+extension MessageRow {
+    /// The approximate number of bytes that a change of the message stores and sends again.
+    var storedBytes: Int { (content?.text.utf8.count ?? 0) + attributes.storedBytes + Transaction.rowBytes }
 }
 
 extension MessageAttributes {
@@ -66,6 +73,13 @@ extension MessageAttributes {
         let texts = [metadata?.text, extra?.text, push?.text, customType, mentions?.pushText]
         let users = mentions?.users ?? []
         return texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } + users.reduce(0) { $0 + 2 * $1.text.utf8.count }
+    }
+
+    /// The approximate number of bytes of the rows that a new message with these attributes adds for its mentions.
+    ///
+    /// A mention in a reply also makes the user follow the thread.
+    var mentionBytes: Int {
+        (mentions?.users.count ?? 0) * (replyTo == nil ? 1 : 2) * Transaction.rowBytes
     }
 }
 

@@ -85,6 +85,11 @@ extension Transaction {
 
 extension ActionRow {
     fileprivate func isCounted(in summary: ActionSummary) -> Bool {
-        type.utf8.elementsEqual(summary.type.utf8) && value.utf8.elementsEqual(summary.value.utf8)
+        hasType(summary.type, value: summary.value)
+    }
+
+    /// Whether the action has a type and a value, compared as bytes, like the columns of a store.
+    func hasType(_ type: String, value: String) -> Bool {
+        self.type.utf8.elementsEqual(type.utf8) && self.value.utf8.elementsEqual(value.utf8)
     }
 }

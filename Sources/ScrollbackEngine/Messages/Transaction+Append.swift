@@ -44,7 +44,7 @@ extension Transaction {
                 message.message(in: row.id, epoch: row.epoch(in: generation)),
                 notifiesCommunity: notifiesCommunity(row),
                 origin: append.origin))
-        try recordReply(message, in: &row)
+        try recordReply(message, by: append.caller, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, countedIndex: message.countedIndex, epoch: row.epoch(in: generation)),

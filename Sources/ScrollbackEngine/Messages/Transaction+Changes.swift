@@ -25,11 +25,11 @@ package struct ChangeRequest: Sendable {
     ///
     /// - Parameters:
     ///   - messages: The changed messages; empty if there can be many, which would be too much at once.
-    ///   - actionType: The type of an action that is added or removed.
-    func footprints(_ messages: [MessageID] = [], actionType: String? = nil) -> [Footprint] {
+    ///   - changesActions: Whether an action of the caller is added or removed.
+    func footprints(_ messages: [MessageID] = [], changesActions: Bool = false) -> [Footprint] {
         var footprint = Footprint(conversation, caller.user, messages: messages, needsAccess: true)
         footprint.operation = operation
-        footprint.actionType = actionType
+        footprint.changesActions = changesActions
         return [footprint]
     }
 

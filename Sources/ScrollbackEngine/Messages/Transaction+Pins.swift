@@ -25,10 +25,9 @@ extension Transaction {
     ///
     /// The server can't read the options of an encrypted poll, and accepts every value.
     ///
-    /// - Returns: The vote of the same user that the new one replaces, if any.
-    func checkVote(
-        _ value: String, in message: MessageRow, by user: UserID, of row: ConversationRow
-    ) throws -> ActionRow? {
+    /// - Parameter own: The user's actions on the message, which don't include this vote.
+    /// - Returns: The vote that the new one replaces, if any.
+    func checkVote(_ value: String, in message: MessageRow, own: [ActionRow]) throws -> ActionRow? {
         guard let poll = message.poll else { return nil }
         try checkIsOpen(poll)
         guard poll.options.indices.contains(where: { String($0) == value }) else {
@@ -37,14 +36,7 @@ extension Transaction {
                 limit: poll.options.count - 1)
         }
         guard !poll.allowsSeveralVotes else { return nil }
-        for index in poll.options.indices where String(index) != value {
-            if let vote = try store.action(
-                at: message.seq, user, type: MessageAction.vote, value: String(index), in: row.number)
-            {
-                return vote
-            }
-        }
-        return nil
+        return own.first { vote in poll.options.indices.contains { vote.hasType(MessageAction.vote, value: "\($0)") } }
     }
 
     func checkIsOpen(_ poll: Poll) throws(ChatError) {
@@ -68,8 +60,9 @@ extension Transaction {
         guard let user = message.actions.first(where: { $0.type == MessageAction.pin })?.senders.first else {
             return nil
         }
-        return try store.action(
-            at: message.seq, user, type: MessageAction.pin, value: MessageAction.pin, in: row.number)
+        return try store.actions(at: message.seq, by: user, in: row.number).first {
+            $0.hasType(MessageAction.pin, value: MessageAction.pin)
+        }
     }
 }
 

@@ -53,8 +53,10 @@ extension Transaction {
     ///
     /// These are the sender, the sender of the first message, and the members that the reply mentions by name. The
     /// latter two don't follow the thread again if they stopped following it.
-    func recordReply(_ reply: MessageRow, in row: inout ConversationRow) throws {
-        guard let root = try countReply(of: reply, by: 1, in: &row), row.id.kind.traits.hasRecents else { return }
+    func recordReply(_ reply: MessageRow, by caller: Caller, in row: inout ConversationRow) throws {
+        guard let root = try countReply(of: reply, by: 1, in: &row) else { return }
+        try recordGrowth(Growth(messageBytes: root.storedBytes), by: caller)
+        guard row.id.kind.traits.hasRecents else { return }
         let followers = Set((reply.attributes.mentions?.users ?? []) + [root.sender, reply.sender])
         for user in followers.sorted() where try role(of: user, in: row) != nil {
             let known = try store.threadState(of: user, in: root.id, of: row.number)

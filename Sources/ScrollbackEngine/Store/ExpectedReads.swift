@@ -91,7 +91,6 @@ extension ExpectedReads {
     package struct Action: Hashable, Sendable {
         package var message: MessageName
         package var user: UserID
-        package var type: String
     }
 
     /// A user who may follow the thread of a sent reply.
@@ -161,9 +160,9 @@ extension ExpectedReads {
     package var actions: Set<Action> {
         Set(
             footprints.compactMap { footprint in
-                guard let type = footprint.actionType, let id = footprint.messages.first else { return nil }
+                guard footprint.changesActions, let id = footprint.messages.first else { return nil }
                 let message = MessageName(conversation: footprint.conversation, id: id)
-                return Action(message: message, user: footprint.user, type: type)
+                return Action(message: message, user: footprint.user)
             })
     }
 

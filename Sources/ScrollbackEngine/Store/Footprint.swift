@@ -21,8 +21,8 @@ package struct Footprint: Hashable, Sendable {
     package var countsMembers = false
     /// The idempotency ID of a change.
     package var operation: MessageID?
-    /// The type of an action that is added to or removed from the first of `messages`.
-    package var actionType: String?
+    /// Whether an action of the user is added to or removed from the first of `messages`.
+    package var changesActions = false
     /// The message that a sent message replies to, and the users that the sent message mentions.
     package var reply: Reply?
     /// The content of a sent message, which can refer to files.

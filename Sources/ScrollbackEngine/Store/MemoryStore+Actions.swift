@@ -8,11 +8,8 @@ extension MemoryRows {
         return Array(all.sorted { $0.timetoken < $1.timetoken }.prefix(limit))
     }
 
-    func action(at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64) -> ActionRow? {
-        actions[conversation]?.first {
-            $0.seq == seq && $0.sender == sender && $0.type.utf8.elementsEqual(type.utf8)
-                && $0.value.utf8.elementsEqual(value.utf8)
-        }
+    func actions(at seq: Seq, by sender: UserID, in conversation: Int64) -> [ActionRow] {
+        (actions[conversation] ?? []).filter { $0.seq == seq && $0.sender == sender }
     }
 
     func action(at timetoken: Timetoken, in conversation: Int64) -> ActionRow? {

@@ -154,7 +154,8 @@ package protocol StoreReader: MembershipReader, ModerationReader, PeopleReader, 
 
     /// Returns actions on one message, or on any if `seq` is `nil`, with times above `after`, oldest first.
     func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) throws -> [ActionRow]
-    func action(at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64) throws -> ActionRow?
+    /// Returns a user's actions on one message, in any order.
+    func actions(at seq: Seq, by sender: UserID, in conversation: Int64) throws -> [ActionRow]
     func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow?
     /// Returns the sequence numbers of pinned messages, those of newer messages first.
     ///

@@ -168,7 +168,7 @@ private struct ReadAheadSample {
             footprint.needsHead = true
             footprint.countsMembers = true
             footprint.operation = MessageID(99)
-            footprint.actionType = "reaction"
+            footprint.changesActions = true
             footprint.reply = .init(to: MessageID(5), mentions: [user])
             return footprint
         }
@@ -227,8 +227,7 @@ private struct ReadAheadSample {
                 add("uncounted", try store.numbers(.uncounted(user), of: number))
                 add("thread", String(describing: try store.threadState(of: user, in: MessageID(5), of: number)))
                 for seq: Seq in 0...8 { add("mentions", try store.mentions(of: user, in: number, above: seq)) }
-                add("actions", try store.action(at: 5, user, type: "reaction", value: "1", in: number) != nil)
-                add("actions", try store.action(at: 5, user, type: "reaction", value: "new", in: number) != nil)
+                add("actions", try store.actions(at: 5, by: user, in: number).map { "\($0.type) \($0.value)" }.sorted())
             }
             for limit in [1, ReceiptRow.maximumMembers + 1, 100] {
                 add("members", try store.memberCount(of: number, limit: limit))

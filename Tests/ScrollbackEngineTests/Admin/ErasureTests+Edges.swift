@@ -101,9 +101,11 @@ extension ErasureTests {
         for number in 0..<450 { try harness.send("\(number)", to: group, by: number % 3 == 0 ? "bob" : "alice") }
         try harness.delete(DeleteRange(from: nil, to: .seq(441)), of: group)
         try await harness.engine.sweep()
-        let last = harness.submission("last")
-        try harness.send(last, to: group, by: "bob")
-        for number in 0..<250 { try harness.react("r\(number)", to: last.id, in: group, by: Caller(user: "alice")) }
+        let last = (0..<5).map { _ in harness.submission("last") }
+        for message in last { try harness.send(message, to: group, by: "bob") }
+        for number in 0..<250 {
+            try harness.react("r\(number)", to: last[number % 5].id, in: group, by: Caller(user: "alice"))
+        }
         #expect(try traces(of: "alice", in: harness).count(where: { $0.hasPrefix("key") }) == 293)
         let lastCommit = try harness.store.lastCommit
         try await harness.erase("alice", .erase)

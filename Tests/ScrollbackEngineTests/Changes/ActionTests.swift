@@ -43,6 +43,17 @@ struct ActionTests {
         #expect(try summaries().map(\.count) == [1, 1])
     }
 
+    @Test("A user can have 50 actions on a message, and other users can add theirs")
+    func actionsOfOneUserAreLimited() throws {
+        let first = try act("type 0", "value", by: alice)
+        for number in 1..<50 { _ = try act("type \(number % 7)", "value \(number)", by: alice) }
+        let error = refusal { _ = try act("reaction", "one more", by: alice) }
+        #expect((error?.code, error?.limit) == (.conflict, 50))
+        _ = try act("reaction", "one more", by: bob)
+        try harness.unreact(first, in: group, by: alice)
+        _ = try act("reaction", "one more", by: alice)
+    }
+
     @Test("A message has at most 32 action summaries, and removing one admits the next value")
     func summaryCountIsLimited() throws {
         var actions = try (1...33).map { try act("reaction", "kind \($0)", by: alice) }

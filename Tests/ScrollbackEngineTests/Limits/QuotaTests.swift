@@ -239,6 +239,63 @@ struct QuotaTests {
         #expect(try harness.page(of: group, by: "alice").messages.count == short + 2)
     }
 
+    @Test("A reaction, its removal and a reply count the bytes of the message that they change")
+    func changedMessages() throws {
+        let long = harness.submission(String(repeating: "x", count: 10_000))
+        try harness.send(long, to: group, by: "bob")
+        try harness.set { $0.quotas[.messageBytes] = 50_000 }
+        func count(_ body: (Int) throws -> Void) -> Int {
+            harness.clock.advance(by: 86_400)
+            var count = 0
+            while count < 100, refusal({ try body(count) }) == nil { count += 1 }
+            return count
+        }
+        let added = count { try harness.react("\($0)", to: long.id, in: group, by: alice) }
+        #expect(added == 4)
+        let removed = count { try harness.removeAction("reaction", "\($0)", from: long.id, in: group, by: alice) }
+        #expect(removed == 4)
+        // A reply is counted after it is stored, so the last one exceeds the limit.
+        let replies = count { _ in
+            var reply = harness.submission("hi")
+            reply.attributes.replyTo = long.id
+            try harness.send(reply, to: group, by: "alice")
+        }
+        #expect(replies == 5)
+    }
+
+    @Test("A message counts a row for each mention, and two if it is a reply")
+    func mentionRows() throws {
+        let first = harness.submission("hi")
+        try harness.send(first, to: group, by: "bob")
+        try harness.set { $0.quotas[.messageBytes] = 10_000 }
+        func send(mentions count: Int, replyTo: MessageID? = nil) throws {
+            harness.clock.advance(by: 86_400)
+            var message = harness.submission("hi")
+            message.attributes.mentions = Mentions(
+                everyone: false, users: (0..<count).map { UserID(known: "u\($0)") }, pushText: nil)
+            message.attributes.replyTo = replyTo
+            try harness.send(message, to: group, by: "alice")
+        }
+        try send(mentions: 35)
+        check(refusal { try send(mentions: 40) }, .messageBytes, 10_000)
+        try send(mentions: 15, replyTo: first.id)
+        check(refusal { try send(mentions: 20, replyTo: first.id) }, .messageBytes, 10_000)
+    }
+
+    @Test("A repeated report counts like the first one")
+    func repeatedReports() throws {
+        let long = harness.submission(String(repeating: "x", count: 10_000))
+        try harness.send(long, to: group, by: "bob")
+        try harness.set { $0.quotas[.messageBytes] = 35_000 }
+        var count = 0
+        while count < 100,
+            refusal({
+                try harness.perform(ReportMessage(conversation: group, id: long.id, reason: .spam), by: alice)
+            }) == nil
+        { count += 1 }
+        #expect(count == 3)
+    }
+
     @Test("Uploads count against fileBytesPerDay, and open uploads occupy their length")
     func fileBytes() async throws {
         try harness.set { $0.quotas[.fileBytes] = 1000 }

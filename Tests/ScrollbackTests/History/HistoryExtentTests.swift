@@ -140,16 +140,16 @@ struct HistoryExtentTests {
     @Test("A page with actions can end early, and the next page continues without repeating a message", .rows(244, 247))
     func cutPages() async throws {
         let server = try TestServer()
-        try await server.makeGroup("swift", members: ["alice"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await server.client("alice")
         var ids: [MessageID] = []
         for number in 1...25 {
             let id = try await alice.conversation(group).send(.text("\(number)")).waitUntilSent().id
             ids.append(id)
-            for value in 0..<100 {
+            for value in 0..<99 {
                 server.engine.addAction(
                     to: id, in: group, type: "mark", value: "\(value) " + String(repeating: "x", count: 100),
-                    by: Caller(user: "alice")
+                    by: Caller(user: value < 49 ? "alice" : "bob")
                 ) { _ in }
             }
         }
@@ -166,8 +166,8 @@ struct HistoryExtentTests {
         }
         #expect(pages.count > 1 && pages[0].count < 25, "The page ended early.")
         #expect(pages.flatMap { $0 }.map(\.id) == ids.reversed())
-        #expect(actions.count == 2_500, "The following batches have actions too.")
-        #expect(Set(actions).count == 2_500)
+        #expect(actions.count == 2_475, "The following batches have actions too.")
+        #expect(Set(actions).count == 2_475)
         await server.close()
     }
 

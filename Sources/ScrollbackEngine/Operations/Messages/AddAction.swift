@@ -11,7 +11,7 @@ extension AddAction: WriteOperation {
     }
 
     package func footprints(for caller: Caller) -> [Footprint] {
-        request(by: caller).footprints([id], actionType: action.type)
+        request(by: caller).footprints([id], changesActions: true)
     }
 
     private func request(by caller: Caller) -> ChangeRequest {
@@ -20,9 +20,12 @@ extension AddAction: WriteOperation {
 }
 
 extension Transaction {
+    /// The maximum number of a user's actions on one message.
+    private static let maximumActions = 50
+
     /// Attaches an action to a message.
     ///
-    /// - Throws: `conflict` if the caller already attached the same action, or if the message was deleted.
+    /// - Throws: `conflict` if the caller already attached the same action or too many, or if the message was deleted.
     fileprivate func addAction(
         to id: MessageID, type: String, value: String, _ request: ChangeRequest, permissions: Permissions
     ) throws -> MessageAction {
@@ -46,13 +49,20 @@ extension Transaction {
         guard !message.isDeleted else {
             throw ChatError(.conflict, "You can't add an action to a deleted message.", parameter: "id")
         }
-        guard
-            try store.action(at: message.seq, sender, type: type, value: value, in: row.number) == nil
-        else { throw ChatError(.conflict, "You have already added this action to the message.", parameter: "value") }
+        let own = try store.actions(at: message.seq, by: sender, in: row.number)
+        guard !own.contains(where: { $0.hasType(type, value: value) }) else {
+            throw ChatError(.conflict, "You have already added this action to the message.", parameter: "value")
+        }
+        guard own.count < Self.maximumActions else {
+            throw ChatError(
+                .conflict, "You have added \(Self.maximumActions) actions to this message. Remove one first.",
+                parameter: "value", limit: Self.maximumActions)
+        }
         if isPin { try checkPin(value, of: message, in: row) }
         let replaced =
-            type == MessageAction.vote ? try checkVote(value, in: message, by: sender, of: row) : nil
-        let growth = Growth(messageBytes: type.utf8.count + value.utf8.count + Self.rowBytes)
+            type == MessageAction.vote ? try checkVote(value, in: message, own: own) : nil
+        let growth = Growth(
+            messageBytes: type.utf8.count + value.utf8.count + Self.rowBytes + message.storedBytes)
         try checkGrowth(growth, by: request.caller)
         try recordGrowth(growth, by: request.caller)
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))

@@ -68,8 +68,9 @@ extension Transaction {
             try checkMentionOfEveryone(
                 by: request.caller, role: subject.access.role, in: row.id, permissions: permissions, mentionLimiter)
         }
+        let added = edit.applied(to: .init())
         let growth = Growth(
-            messageBytes: edit.content.json.text.utf8.count + edit.applied(to: .init()).storedBytes + Self.rowBytes)
+            messageBytes: edit.content.json.text.utf8.count + added.storedBytes + added.mentionBytes + Self.rowBytes)
         try checkGrowth(growth, by: request.caller)
         try recordGrowth(growth, by: request.caller)
         message.content = edit.content.json

@@ -9,9 +9,8 @@ extension RemoveAction: WriteOperation {
     }
 
     package func footprints(for caller: Caller) -> [Footprint] {
-        var type: String?
-        if case .own(let own, _) = action { type = own }
-        return request(by: caller).footprints([id], actionType: type)
+        let isOwn = if case .own = action { true } else { false }
+        return request(by: caller).footprints([id], changesActions: isOwn)
     }
 
     private func request(by caller: Caller) -> ChangeRequest {
@@ -36,7 +35,8 @@ extension Transaction {
             case .at(let timetoken): try store.action(at: timetoken, in: row.number)
             case .own(MessageAction.pin, MessageAction.pin): try pin(of: message, in: row)
             case .own(let type, let value):
-                try store.action(at: message.seq, request.caller.user, type: type, value: value, in: row.number)
+                try store.actions(at: message.seq, by: request.caller.user, in: row.number)
+                    .first { $0.hasType(type, value: value) }
             }
         guard let action, action.seq == message.seq else {
             let isByTime = if case .at = reference { true } else { false }
@@ -48,6 +48,9 @@ extension Transaction {
         try permissions.require(
             needed, in: row.id, as: subject.access.role, by: request.caller, to: "remove this action")
         if action.type == MessageAction.vote, let poll = message.poll { try checkIsOpen(poll) }
+        let growth = Growth(messageBytes: message.storedBytes)
+        try checkGrowth(growth, by: request.caller, adding: nil)
+        try recordGrowth(growth, by: request.caller)
         try store.removeAction(at: action.timetoken, in: row.number)
         try remove(action, from: &message, in: row)
         try change(&message, in: &row, operation: request.operation, digest: digest)

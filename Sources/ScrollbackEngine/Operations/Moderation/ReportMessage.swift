@@ -23,14 +23,14 @@ extension ReportMessage: WriteOperation {
                 throw ChatError(.conflict, "The message was deleted, so it can't be reported.", parameter: "id")
             }
             isNew = true
-            let growth = Growth(
-                messageBytes: (message.content?.text.utf8.count ?? 0) + (text?.utf8.count ?? 0) + Transaction.rowBytes)
-            try transaction.checkGrowth(growth, by: caller)
-            try transaction.recordGrowth(growth, by: caller)
             row = ReportRow(
                 conversation: number, message: message, reporter: caller.user, reason: reason, text: text,
                 at: context.arrival)
         }
+        let growth = Growth(
+            messageBytes: (row.content?.text.utf8.count ?? 0) + (text?.utf8.count ?? 0) + Transaction.rowBytes)
+        try transaction.checkGrowth(growth, by: caller)
+        try transaction.recordGrowth(growth, by: caller)
         try transaction.store.put(&row)
         transaction.publish(.reported(Report(row, in: subject.row.id)))
         return Answer(number: row.number, isNew: isNew)

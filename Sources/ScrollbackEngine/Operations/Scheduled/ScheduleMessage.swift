@@ -40,16 +40,19 @@ extension Transaction {
             // A retry whose message was perhaps replaced, cancelled or sent in the meantime.
             return
         }
-        if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
-            // A retry whose message was sent in the meantime.
-            if sent.sender == user, sent.digest == submission.digest { return }
-            throw ChatError(
-                .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
-        }
+        var sent: KeyRow?
+        if let row = try conversation(id), !row.isDeleted { sent = try key(submission.id, in: row) }
+        // A retry whose message was sent in the meantime.
+        if sent?.sender == user, sent?.digest == submission.digest { return }
         // A retry whose message was cancelled in the meantime.
         if try store.retryDigest(of: message.id, of: user) == message.digest { return }
         try submission.content.checkIsNotEvent(byAdmin: false)
         _ = try checkMaySend(to: id, by: sender, permissions: permissions, now: now.date)
+        // After the check, because others must not learn which messages exist.
+        guard sent == nil else {
+            throw ChatError(
+                .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
+        }
         let files = try checkedFiles(
             of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
         try space.check()
