@@ -16,7 +16,7 @@ static const unsigned char file_3[] = {
 #embed "../../Web/admin/icon.svg"
 };
 static const unsigned char file_4[] = {
-#embed "../../Web/bundle/admin/main-MACAOJO3.js"
+#embed "../../Web/bundle/admin/main-5HJFETPT.js"
 };
 static const unsigned char file_5[] = {
 #embed "../../Web/bundle/chat/embed.js"
@@ -25,40 +25,40 @@ static const unsigned char file_6[] = {
 #embed "../../Web/chat/icon.svg"
 };
 static const unsigned char file_7[] = {
-#embed "../../Web/bundle/chat/main-SOXLU74H.js"
+#embed "../../Web/bundle/chat/main-OM55RPZX.js"
 };
 static const unsigned char file_8[] = {
 #embed "../../Web/bundle/chat/style-X43MKF5Z.css"
 };
 static const unsigned char file_9[] = {
-#embed "../../Web/bundle/chunks/app-PH6RB7SJ.js"
+#embed "../../Web/bundle/chunks/app-RZITPEKL.js"
 };
 static const unsigned char file_10[] = {
-#embed "../../Web/bundle/chunks/chunk-3B6DX6V3.js"
-};
-static const unsigned char file_11[] = {
 #embed "../../Web/bundle/chunks/chunk-3TFD72KW.js"
 };
-static const unsigned char file_12[] = {
+static const unsigned char file_11[] = {
 #embed "../../Web/bundle/chunks/chunk-5ENUD54X.js"
 };
-static const unsigned char file_13[] = {
+static const unsigned char file_12[] = {
 #embed "../../Web/bundle/chunks/chunk-CQEE7KTB.js"
 };
+static const unsigned char file_13[] = {
+#embed "../../Web/bundle/chunks/chunk-QE45EF2V.js"
+};
 static const unsigned char file_14[] = {
-#embed "../../Web/bundle/chunks/chunk-PX24T2BH.js"
+#embed "../../Web/bundle/chunks/chunk-VWX3DG22.js"
 };
 static const unsigned char file_15[] = {
-#embed "../../Web/bundle/chunks/chunk-VWX3DG22.js"
+#embed "../../Web/bundle/chunks/chunk-X64WKIVA.js"
 };
 static const unsigned char file_16[] = {
 #embed "../../Web/bundle/chunks/demo-GNAHM2J7.js"
 };
 static const unsigned char file_17[] = {
-#embed "../../Web/bundle/chunks/remote-WB3IESCC.js"
+#embed "../../Web/bundle/chunks/remote-EJNYC2UV.js"
 };
 static const unsigned char file_18[] = {
-#embed "../../Web/bundle/chunks/screens-M6PFTRVQ.js"
+#embed "../../Web/bundle/chunks/screens-H7ZEDL4S.js"
 };
 static const unsigned char file_19[] = {
 #embed "../../Web/bundle/chunks/sign-in-GAY7WTHC.js"
@@ -81,21 +81,21 @@ static const embedded_web_file files[] = {
     {"/admin", {file_1, sizeof file_1}},
     {"/admin/admin-N3IE765C.css", {file_2, sizeof file_2}},
     {"/admin/icon.svg", {file_3, sizeof file_3}},
-    {"/admin/main-MACAOJO3.js", {file_4, sizeof file_4}},
+    {"/admin/main-5HJFETPT.js", {file_4, sizeof file_4}},
     {"/chat/embed.js", {file_5, sizeof file_5}},
     {"/chat/icon.svg", {file_6, sizeof file_6}},
-    {"/chat/main-SOXLU74H.js", {file_7, sizeof file_7}},
+    {"/chat/main-OM55RPZX.js", {file_7, sizeof file_7}},
     {"/chat/style-X43MKF5Z.css", {file_8, sizeof file_8}},
-    {"/chunks/app-PH6RB7SJ.js", {file_9, sizeof file_9}},
-    {"/chunks/chunk-3B6DX6V3.js", {file_10, sizeof file_10}},
-    {"/chunks/chunk-3TFD72KW.js", {file_11, sizeof file_11}},
-    {"/chunks/chunk-5ENUD54X.js", {file_12, sizeof file_12}},
-    {"/chunks/chunk-CQEE7KTB.js", {file_13, sizeof file_13}},
-    {"/chunks/chunk-PX24T2BH.js", {file_14, sizeof file_14}},
-    {"/chunks/chunk-VWX3DG22.js", {file_15, sizeof file_15}},
+    {"/chunks/app-RZITPEKL.js", {file_9, sizeof file_9}},
+    {"/chunks/chunk-3TFD72KW.js", {file_10, sizeof file_10}},
+    {"/chunks/chunk-5ENUD54X.js", {file_11, sizeof file_11}},
+    {"/chunks/chunk-CQEE7KTB.js", {file_12, sizeof file_12}},
+    {"/chunks/chunk-QE45EF2V.js", {file_13, sizeof file_13}},
+    {"/chunks/chunk-VWX3DG22.js", {file_14, sizeof file_14}},
+    {"/chunks/chunk-X64WKIVA.js", {file_15, sizeof file_15}},
     {"/chunks/demo-GNAHM2J7.js", {file_16, sizeof file_16}},
-    {"/chunks/remote-WB3IESCC.js", {file_17, sizeof file_17}},
-    {"/chunks/screens-M6PFTRVQ.js", {file_18, sizeof file_18}},
+    {"/chunks/remote-EJNYC2UV.js", {file_17, sizeof file_17}},
+    {"/chunks/screens-H7ZEDL4S.js", {file_18, sizeof file_18}},
     {"/chunks/sign-in-GAY7WTHC.js", {file_19, sizeof file_19}},
     {"/chunks/zh-QGMPDYYD.js", {file_20, sizeof file_20}},
     {"/sdk/push-worker.js", {file_21, sizeof file_21}},

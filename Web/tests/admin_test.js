@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { clusterProblems, clusterSummary, nodeState } from "../admin/cluster.js";
 import { Metrics } from "../admin/metrics.js";
+import { summary } from "../admin/screens/message.js";
 
 /** @typedef {import("../admin/types.js").NodeEntry} NodeEntry */
 
@@ -98,4 +99,20 @@ Deno.test("Nodes without problems have none, and each problem is one sentence", 
   assert.deepEqual(problems([leader, node({ name: "n2" })]), [
     "2 nodes have the name |n2|. Start them with different --node-name.",
   ]);
+});
+
+Deno.test("The text of a message has all that users can read, also if a member is named like an encrypted value", () => {
+  /** @param {string} type @param {Record<string, unknown>} content */
+  const text = (type, content) => summary(/** @type {any} */ ({ type, content, deleted: false }));
+  const encrypted = { format: 1, key: "k", data: "AAAA" };
+  assert.equal(text("text", { text: "hello" }), "hello");
+  assert.equal(text("text", { encrypted }), "(encrypted)");
+  assert.equal(text("image", { encrypted, files: ["1"] }), "(encrypted)");
+  for (const value of [1, null, {}, "x", encrypted]) {
+    assert.match(text("text", { text: "abuse", encrypted: value }), /^abuse /);
+  }
+  assert.match(text("text", { encrypted: { format: 1, key: "k" }, note: "abuse" }), /abuse/);
+  assert.match(text("poll", { text: "Which?", options: ["abuse", "b"] }), /^\[poll\] Which\? .*abuse/);
+  assert.match(text("reference", { text: "yes", message: { content: { text: "abuse" } } }), /abuse/);
+  assert.equal(text("image", { text: "caption", name: "a.png", media: "1", width: 4 }), "[image] caption a.png");
 });

@@ -38,7 +38,7 @@ package struct HTTPMediaTransport: MediaTransport {
 
     package func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
         let answer = try await request("HEAD", try uploadURL(resource), token, [Self.version])
-        guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
+        guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }), offset >= 0 else {
             throw ChatError(.internalError, "The server did not return the offset of the upload.")
         }
         return UploadProgress(offset: offset, isComplete: answer.headers["upload-complete"] == "?1")

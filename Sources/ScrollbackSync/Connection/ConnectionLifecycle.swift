@@ -262,7 +262,10 @@ extension ConnectionLifecycle {
             guard !hasRefreshedToken else { return reject(ChatError(.invalidToken, reason)) }
             hasRefreshedToken = true
             return disconnect() + open()
-        case 4003: return disconnect() + open()
+        case 4003 where isOnline || !hasRefreshedToken:
+            // The token expired. If the provider returns an expired one again, the next attempt waits.
+            hasRefreshedToken = !isOnline
+            return disconnect() + open()
         case 4008 where isOnline: return disconnect() + open()
         case 4009:
             return reject(ChatError(.closed, "Another connection with the same device ID replaced this one."))

@@ -90,6 +90,27 @@ struct ConnectionLifecycleTests {
         #expect(lifecycle.phase == .rejected(ChatError(.invalidToken, "expired")))
     }
 
+    @Test("An expired token is replaced at once, and while the provider returns expired ones, after growing delays")
+    mutating func expiredToken() {
+        var lifecycle = online()
+        let atOnce = lifecycle.closed(lifecycle.generation, code: 4003, reason: "", now: noon, using: &random)
+        #expect(atOnce == [.disconnect, .publishPhase, .requestToken(generation: lifecycle.generation)])
+        // Once more, because the provider may have returned a token from its cache.
+        _ = lifecycle.closed(lifecycle.generation, code: 4003, reason: "", now: noon, using: &random)
+        #expect(lifecycle.phase == .opening)
+        var delays: [TimeInterval] = []
+        for _ in 1...6 {
+            _ = lifecycle.closed(lifecycle.generation, code: 4003, reason: "", now: noon, using: &random)
+            guard let until = until(lifecycle) else { return #expect(Bool(false), "The client does not wait.") }
+            delays.append(until.timeIntervalSince(noon))
+            _ = lifecycle.tick(now: until)
+        }
+        #expect(delays[5] > 4 && delays[0] < 1)
+        reachOnline(&lifecycle)
+        _ = lifecycle.closed(lifecycle.generation, code: 4003, reason: "", now: noon, using: &random)
+        #expect(lifecycle.phase == .opening)
+    }
+
     @Test(
         "The server's close code decides whether a client reconnects",
         arguments: [

@@ -21,6 +21,8 @@ export class LiveState {
   #presence = new Map();
   /** Whether a request failed temporarily and must be repeated. */
   #mustRepeat = false;
+  /** When the driver calls `tick` for the ends of typing. @type {number | null} */
+  #wakeAt = null;
 
   /** @param {Driver} driver */
   constructor(driver) {
@@ -41,6 +43,7 @@ export class LiveState {
 
   /** @param {number} now */
   tick(now) {
+    if (this.#wakeAt !== null && this.#wakeAt <= now) this.#wakeAt = null;
     for (const id of this.#ownTyping.tick(now)) this.#sendTyping(id, false);
     this.#publishTyping(this.#typingUsers.tick(now));
     this.#schedule();
@@ -109,9 +112,12 @@ export class LiveState {
     for (const id of ids) this.#driver.core.setTyping(id, this.#typingUsers.users(id));
   }
 
+  /** Schedules the next tick, unless an earlier one is scheduled: each of them schedules the next. */
   #schedule() {
-    const times = [this.#ownTyping.next, this.#typingUsers.next].filter((time) => time !== null);
-    if (times.length > 0) this.#driver.wake(Math.min(...times));
+    const next = Math.min(this.#ownTyping.next ?? Infinity, this.#typingUsers.next ?? Infinity);
+    if (next >= (this.#wakeAt ?? Infinity)) return;
+    this.#wakeAt = next;
+    this.#driver.wake(next);
   }
 
   // Channels and rooms

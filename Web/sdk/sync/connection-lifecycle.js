@@ -393,6 +393,9 @@ export class ConnectionLifecycle {
         this.#hasRefreshedToken = true;
         return [...this.disconnect(), ...this.#open()];
       case 4003:
+        // The token expired. If the provider returns an expired one again, the next attempt waits.
+        if (!this.isOnline && this.#hasRefreshedToken) return this.drop(now, random);
+        this.#hasRefreshedToken = !this.isOnline;
         return [...this.disconnect(), ...this.#open()];
       case 4008:
         return this.isOnline ? [...this.disconnect(), ...this.#open()] : this.drop(now, random);

@@ -151,6 +151,17 @@ const textOrNull = (json, name) => optional(json, name, decodeText);
 const conversation = (json) => ConversationID.parse(decodeText(json, "conversation"));
 
 /**
+ * The time between two heartbeats in seconds. Timers of browsers fire at once after 2,147,483 seconds.
+ *
+ * @param {JSONObject} json
+ */
+function decodeHeartbeat(json) {
+  const seconds = decodeCounter(json, "heartbeat");
+  if (seconds < 1 || seconds > 86_400) throw ScrollbackError.invalidParameter("heartbeat", "must be in 1...86400");
+  return seconds;
+}
+
+/**
  * @param {string} type
  * @param {JSONObject} json
  * @returns {ServerFrame}
@@ -163,7 +174,7 @@ function frame(type, json) {
         type,
         welcome: {
           user: decodeText(json, "user"),
-          heartbeat: json["heartbeat"] === undefined ? 30 : decodeCounter(json, "heartbeat"),
+          heartbeat: json["heartbeat"] === undefined ? 30 : decodeHeartbeat(json),
           lineage: textOrNull(json, "lineage"),
           lostAfter: lostAfter === null ? null : timetoken(lostAfter, "lostAfter"),
         },

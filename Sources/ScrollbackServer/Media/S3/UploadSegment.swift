@@ -71,16 +71,18 @@ struct UploadSegments: Sendable {
     /// - Returns: `nil` if bytes are missing.
     init?(_ found: [UploadSegment], before offset: Int64, now: Int64) {
         openedAt = max(now, (found.map(\.openedAt).max() ?? 0) + 1)
-        var begins: [Int64: Int64] = [:]
-        for segment in found {
-            begins[segment.openedAt] = min(begins[segment.openedAt] ?? .max, segment.offset)
+        /// Where the segments of later writers begin at the earliest, by the time of the writer.
+        var ends: [Int64: Int64] = [:]
+        var begin = Int64.max
+        for writer in Dictionary(grouping: found, by: \.openedAt).sorted(by: { $0.key > $1.key }) {
+            ends[writer.key] = begin
+            for segment in writer.value { begin = min(begin, segment.offset) }
         }
         var place: Int64 = 0
         // If the answer to a segment was lost, its writer may have stored a longer one at the same offset.
         let ordered = found.sorted { ($0.offset, $1.openedAt, $1.length) < ($1.offset, $0.openedAt, $0.length) }
         for segment in ordered {
-            let later = begins.filter { $0.key > segment.openedAt }.map(\.value).min() ?? .max
-            let end = min(segment.end, later, offset)
+            let end = min(segment.end, ends[segment.openedAt] ?? .max, offset)
             guard segment.offset == place, end > place else {
                 obsolete.append(segment)
                 continue
