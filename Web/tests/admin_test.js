@@ -101,7 +101,7 @@ Deno.test("Nodes without problems have none, and each problem is one sentence", 
   ]);
 });
 
-Deno.test("The text of a message has all that users can read, also if a member is named like an encrypted value", () => {
+Deno.test("The text of a message has all that users read, also if a member is named like an encrypted value", () => {
   /** @param {string} type @param {Record<string, unknown>} content */
   const text = (type, content) => summary(/** @type {any} */ ({ type, content, deleted: false }));
   const encrypted = { format: 1, key: "k", data: "AAAA" };

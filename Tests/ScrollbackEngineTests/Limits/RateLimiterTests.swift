@@ -90,6 +90,14 @@ struct RateLimiterTests {
         }
     }
 
+    @Test("A change of push preferences or of a device, which can visit all conversations, costs 20 tokens")
+    func pushTokens() {
+        let device = PushDevice(id: "phone", service: .fcm, token: "t")
+        #expect(PutPushDevice(device: device).tokens == 20)
+        #expect(DeletePushDevice(device: "phone").tokens == 20)
+        #expect(SetPushPreferences(PushPreferencesChange(to: PushPreferences())).tokens == 20)
+    }
+
     @Test("Ten conversations of a report of read or delivered messages cost a token")
     func reportTokens() {
         let place = EpochPosition(seq: 1, epoch: Epoch(rawValue: 7))

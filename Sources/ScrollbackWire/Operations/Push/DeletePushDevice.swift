@@ -8,6 +8,7 @@ package struct DeletePushDevice: ClientOperation {
         summary: "Stop pushes to a device", details: "Removing a device that is not registered succeeds.")
 
     package var device: Identifier
+    package var tokens: Int { PushPreferencesChange.tokens }
 
     package init(device: Identifier) {
         self.device = device

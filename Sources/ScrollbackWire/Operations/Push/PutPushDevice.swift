@@ -32,6 +32,7 @@ package struct PutPushDevice: ClientOperation {
     }
 
     package var device: PushDevice
+    package var tokens: Int { PushPreferencesChange.tokens }
 
     package init(device: PushDevice) {
         self.device = device

@@ -10,6 +10,7 @@ package struct SetPushPreferences: ClientOperation {
     package typealias Answer = GetPushPreferences.Answer
 
     package var change: PushPreferencesChange
+    package var tokens: Int { PushPreferencesChange.tokens }
 
     package init(_ change: PushPreferencesChange) {
         self.change = change
@@ -29,6 +30,9 @@ package struct SetPushPreferences: ClientOperation {
 }
 
 extension PushPreferencesChange {
+    /// What a change of the preferences or of a device takes, because it can visit all conversations of the user.
+    package static let tokens = 20
+
     package static let schema = JSONSchema.component("PushPreferencesChange")
     package static let example = #"{"language":"de","level":"mentions"}"#
 }
