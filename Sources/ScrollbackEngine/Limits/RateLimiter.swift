@@ -56,22 +56,25 @@ package final class RateLimiter: Sendable {
     /// Takes tokens of one request.
     ///
     /// - Parameters:
-    ///   - tokens: How many tokens to take; see ``ChatOperation/tokens``.
-    ///   - total: How many tokens the request costs, if it took some of them before.
+    ///   - tokens: How many tokens the request costs, of which it takes at most the burst; see
+    ///     ``ChatOperation/tokens``.
+    ///   - taken: How many of them it took before.
     /// - Returns: A `rate-limited` error with the time to wait, if the owner has too few tokens.
     package func take(
-        _ owner: WorkOwner, _ cost: CostClass, tokens: Int = 1, total: Int? = nil, now: Date
+        _ owner: WorkOwner, _ cost: CostClass, tokens: Int = 1, taken: Int = 0, now: Date
     ) -> ChatError? {
         guard owner.isLimited, let rate = rates[cost] else { return nil }
+        let rest = min(Double(tokens), rate.burst) - Double(taken)
+        guard rest > 0 else { return nil }
         return state.withLock { state in
             let key = Key(owner: owner, cost: cost)
             let new = TokenBucket(perSecond: rate.perSecond, burst: rate.burst)
             let wait: TimeInterval? = state.buckets.change(key, default: new, now: now) { bucket in
-                bucket.take(Double(tokens), now: now) ? nil : bucket.wait(for: Double(tokens))
+                bucket.take(rest, now: now) ? nil : bucket.wait(for: rest)
             }
             guard let wait else { return nil }
             state.refusals[cost, default: 0] += 1
-            return Self.refusal(cost, rate, total ?? tokens, wait)
+            return Self.refusal(cost, rate, tokens, wait)
         }
     }
 

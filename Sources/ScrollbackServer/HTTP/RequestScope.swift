@@ -54,16 +54,17 @@ struct RequestScope: Sendable {
         try checkAcceptsOwner(owner)
         try engine.checkToken(of: verified.caller.user, issuedAt: verified.issuedAt)
         try access.check(verified.caller)
-        try takeTokens(1, of: owner)
+        try takeTokens(of: owner)
     }
 
     /// Counts a request against a rate limit.
     ///
-    /// - Parameter total: How many tokens the request costs, if it took some of them before.
+    /// - Parameters:
+    ///   - tokens: How many tokens the request costs.
+    ///   - taken: How many of them it took before.
     /// - Throws: `rate-limited`.
-    func takeTokens(_ tokens: Int, of owner: WorkOwner, total: Int? = nil) throws(ChatError) {
-        guard tokens > 0 else { return }
-        if let refusal = limiter.take(owner, cost, tokens: tokens, total: total, now: engine.clock()) { throw refusal }
+    func takeTokens(_ tokens: Int = 1, taken: Int = 0, of owner: WorkOwner) throws(ChatError) {
+        if let refusal = limiter.take(owner, cost, tokens: tokens, taken: taken, now: engine.clock()) { throw refusal }
     }
 
     /// Checks that the address of the request accepts the token's owner.

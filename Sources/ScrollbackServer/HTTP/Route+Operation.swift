@@ -35,7 +35,7 @@ extension Route {
             return try await scope.read(for: owner) { engine in
                 if !parameters.hasBody { try scope.authorize(verified, owner, engine) }
                 let operation: Operation = try parameters.operation(of: request, path, body, scope)
-                try scope.takeTokens(operation.tokens - 1, of: owner, total: operation.tokens)
+                try scope.takeTokens(operation.tokens, taken: 1, of: owner)
                 return respond(try operation.run(engine, verified.caller))
             }
         }
@@ -49,7 +49,7 @@ extension Route {
             let body = try await parameters.body(of: request, from: WorkOwner(caller), scope)
             let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
-            try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller), total: operation.tokens)
+            try scope.takeTokens(operation.tokens, taken: 1, of: WorkOwner(caller))
             return respond(try await scope.execute(operation, by: caller, erasureCount: erasureCount))
         }
     }

@@ -66,12 +66,23 @@ struct RateLimiterTests {
         }
     }
 
+    @Test("A request that costs more than the burst takes the burst, also if it took a token before")
+    func moreThanTheBurst() {
+        let limiter = limiter(1, burst: 5)
+        #expect(limiter.take(alice, .message, tokens: 20, now: start) == nil)
+        #expect(limiter.take(alice, .message, now: start) != nil)
+        let bob = WorkOwner(Caller(user: "bob"))
+        #expect(limiter.take(bob, .message, now: start) == nil)
+        #expect(limiter.take(bob, .message, tokens: 20, taken: 1, now: start) == nil)
+        #expect(limiter.take(bob, .message, now: start) != nil)
+    }
+
     @Test("The error of a request that takes many tokens names the option, their number and the time to wait")
     func textOfManyTokens() {
         let limiter = RateLimiter()
         #expect(limiter.take(alice, .write, tokens: 1_000, now: start) == nil)
         #expect(
-            limiter.take(WorkOwner(alice), .write, tokens: 999, total: 1_000, now: start)?.message
+            limiter.take(WorkOwner(alice), .write, tokens: 1_000, taken: 1, now: start)?.message
                 == """
                 You can make at most 50 changes per second (option --write-rate), and this request counts as 1000 of \
                 them. Try again in 20 seconds.
