@@ -6,9 +6,10 @@ import Testing
 @testable import ScrollbackServer
 
 @Suite struct UpgradeGateTests {
-    private func channel() throws -> EmbeddedChannel {
+    /// - Parameter leftOver: What the parser does at its end with bytes that it keeps.
+    private func channel(_ leftOver: RemoveAfterUpgradeStrategy = .dropBytes) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
-        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: UpgradeGate.headLimits)
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: leftOver, limitConfiguration: UpgradeGate.headLimits)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandlers([HTTPResponseEncoder(), ByteToMessageHandler(decoder)])
         try pipeline.addHandler(UpgradeGate(allowedOrigins: AllowedOrigins()))
@@ -49,6 +50,23 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 413 "))
         #expect(answer.contains(#""code":"too-large""#) && answer.contains("32768"))
         #expect(!channel.isActive)
+    }
+
+    @Test(arguments: [
+        "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ])
+    func `The bytes after a request that stops the parser are discarded, before it is answered`(request: String) throws
+    {
+        let channel = try channel(.fireError)
+        try channel.writeInbound(ByteBuffer(string: request))
+        guard case .head(let head) = try #require(try channel.readInbound(as: HTTPServerRequestPart.self)) else {
+            return #expect(Bool(false), "The request has no head.")
+        }
+        #expect(head.headers["connection"] == ["close"] && !head.headers.contains(name: "upgrade"))
+        for _ in 0..<10 { try channel.writeInbound(ByteBuffer(repeating: 0x78, count: 1000)) }
+        // The parser reports bytes that it kept as an error.
+        _ = try channel.finish()
     }
 
     @Test func `A head of almost 32 KiB is accepted`() throws {

@@ -165,14 +165,15 @@ struct LogSyncTests {
         while true {
             let sync = try harness.engine.syncLogs([position], by: alice)[0].result.get()
             rounds += 1
+            // Five of the ten messages fit in an answer, also if it has none of them.
+            if rounds == 1 { #expect(sync.changes.isEmpty && sync.changedThrough == 495) }
             #expect(sync.changedThrough > position.rev || sync.changes.isEmpty)
             for case .message(let message) in sync.changes { found.append(message.seq) }
             guard sync.changedThrough < sync.page.state.rev, rounds < 100 else { break }
             position.rev = sync.changedThrough
         }
         #expect(found == Array(1...10))
-        // Ten messages of 100 kB are read once for the superseded changes and once for their current state.
-        #expect((3...6).contains(rounds))
+        #expect(rounds == 3)
     }
 
     @Test("A position of another epoch or beyond the head gets the newest page")
